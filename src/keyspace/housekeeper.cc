@@ -159,36 +159,36 @@ void Housekeeper::AwaitFlush() {
 }
 
 bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
-                           const HousekeeperSettings& settings, Upkeep* of) {
+                           const HousekeeperSettings& settings, Upkeep* upkeep) {
   // No row of a mapping table names the store: it is the library's own, as the tokens are.
   if (settings.account == nullptr || container.definition.is_store) return true;
   session.BeginTurn(false);
   const Outcome verdict = MayEmpty(session, container, settings);
   EndTurn(session, verdict);
   const bool is_denied = verdict.error.code == model::ErrorCode::kDenied;
-  if (is_denied && !of->was_denied) {
+  if (is_denied && !upkeep->was_denied) {
     keyspaces_.log("expired rows of " + container.title() + " stay: the account of " +
                    settings.account_variable + " lacks DELETE on " + container.definition.db + "." +
                    container.definition.table);
   }
-  of->was_denied = is_denied;
-  if (!verdict.ok()) of->has_more = false;
+  upkeep->was_denied = is_denied;
+  if (!verdict.ok()) upkeep->has_more = false;
   return verdict.ok();
 }
 
 bool Housekeeper::PurgeSome(engine::Session& session, const Container& container,
                             const HousekeeperSettings& settings) {
   if (settings.rows_per_second == 0) return false;
-  Upkeep& of = upkeep_[container.name()];
-  of.thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;
-  const size_t rows_max = of.thousandths / 1000;
-  of.thousandths %= 1000;
-  if (rows_max == 0 || !MayPurge(session, container, settings, &of)) return of.has_more;
+  Upkeep& upkeep = upkeep_[container.name()];
+  upkeep.thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;
+  const size_t rows_max = upkeep.thousandths / 1000;
+  upkeep.thousandths %= 1000;
+  if (rows_max == 0 || !MayPurge(session, container, settings, &upkeep)) return upkeep.has_more;
   const keyspace::Purge::Done done =
-      of.purge.Round(session, container, keyspaces_.NowMs(), rows_max);
+      upkeep.purge.Round(session, container, keyspaces_.NowMs(), rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   if (settings.count != nullptr) settings.count(done.deleted);
-  of.has_more = done.has_more;
+  upkeep.has_more = done.has_more;
   return done.has_more;
 }
 

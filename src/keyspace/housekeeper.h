@@ -74,7 +74,7 @@ class Housekeeper {
   void Loop(engine::Session& session);
   std::shared_ptr<const HousekeeperRules> Rules();
   bool MayPurge(engine::Session& session, const Container& container,
-                const HousekeeperSettings& settings, Upkeep* of);
+                const HousekeeperSettings& settings, Upkeep* upkeep);
   void FlushDue(const ContainerPtr& container);
   void DropDueFlush(const Container& container, std::string_view why);
   void Flush(engine::Session& session, const Container& container);

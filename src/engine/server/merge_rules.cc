@@ -24,13 +24,13 @@ bool HasAnyTrigger(const TABLE& table) {
          HasTriggers(table, SQLCOM_DELETE);
 }
 
-/// Whether a unique key other than number `but` has one of these columns. `but` is s->keys where no
-/// key is left out.
-bool IsInUniqueKey(const TABLE& table, const Fields& fields, uint but) {
+/// Whether a unique key other than number `except_key` has one of these columns. `except_key` is
+/// s->keys where no key is left out.
+bool IsInUniqueKey(const TABLE& table, const Fields& fields, uint except_key) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
     const KeyParts parts = UserKeyParts(key);
-    if (i == but || !(parts.is_hash || (key.flags & HA_NOSAME))) continue;
+    if (i == except_key || !(parts.is_hash || (key.flags & HA_NOSAME))) continue;
     for (uint part = 0; part < parts.count; ++part) {
       if (Contains(fields, parts.first[part].fieldnr - 1)) return true;
     }
@@ -38,10 +38,10 @@ bool IsInUniqueKey(const TABLE& table, const Fields& fields, uint but) {
   return false;
 }
 
-bool HasOtherUniqueKey(const TABLE& table, uint but) {
+bool HasOtherUniqueKey(const TABLE& table, uint except_key) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
-    if (i != but && (UserKeyParts(key).is_hash || (key.flags & HA_NOSAME))) return true;
+    if (i != except_key && (UserKeyParts(key).is_hash || (key.flags & HA_NOSAME))) return true;
   }
   return false;
 }

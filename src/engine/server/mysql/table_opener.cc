@@ -11,7 +11,7 @@ using model::ErrorCode;
 namespace {
 
 Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* table,
-                             const char* but);
+                             const char* except_key);
 
 Outcome OpenForeignKeyTable(SessionThd& session, OpenTable* open, const TABLE* of,
                             const LEX_CSTRING& db, const LEX_CSTRING& name, const LEX_CSTRING& key,
@@ -37,13 +37,13 @@ Outcome OpenForeignKeyTable(SessionThd& session, OpenTable* open, const TABLE* o
 
 // The tables are those that the server opens for statements of SQL (process_table_fks), here for
 // all kinds of writes at once. For a table that refers to itself the server opens another instance
-// while it checks a row. `but`: the key by which a cascade has come to this table.
+// while it checks a row. `except_key`: the key by which a cascade has come to this table.
 Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* table,
-                             const char* but) {
+                             const char* except_key) {
   const TABLE_SHARE& share = *table->s;
   for (uint i = 0; i < share.foreign_keys; ++i) {
     const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
-    if (but != nullptr && IsSameName(key.fk_name.str, but)) continue;
+    if (except_key != nullptr && IsSameName(key.fk_name.str, except_key)) continue;
     const Outcome outcome = OpenForeignKeyTable(session, open, table, key.referenced_table_db,
                                                 key.referenced_table_name, key.fk_name, false);
     if (!outcome.ok()) return outcome;

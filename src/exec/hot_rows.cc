@@ -14,9 +14,8 @@ namespace {
 
 /// How often a sampler hands over what it has, and chooses how many items it looks at.
 constexpr int64_t kFlushMs = 100;
-/// When a sampler has so many rows before it may hand them over, it looks at half as many items as
-/// before, and again after each further kMoreKept of them.
-constexpr size_t kManyKept = 200;
+/// A sampler with kManyKept rows that it may not hand over yet looks at half as many items as
+/// before, and at half as many again with each further kMoreKept of them.
 constexpr size_t kMoreKept = 100;
 constexpr uint32_t kOneOfMax = 1u << 16;
 

@@ -133,16 +133,19 @@ class HotRowSampler {
   size_t kept() const { return kept_.size(); }
 
  private:
+  /// The first value of many_kept_ after each Flush.
+  static constexpr size_t kManyKept = 200;
+
   void Look(const Turn& turn, const TurnItem& item);
   void Keep(const RowName& row, const HotRowCounts& counts);
 
   HotRows* const rows_;
   HotRows::Rows kept_;
   std::minstd_rand random_{1};
-  uint64_t until_next_ = 0;  ///< How many items are passed over before one is chosen.
-  uint32_t one_of_ = 1;      ///< A chosen item counts for so many.
-  uint64_t items_ = 0;       ///< Since the last Flush.
-  size_t many_kept_ = 200;   ///< When there are so many rows, it looks at fewer items.
+  uint64_t until_next_ = 0;       ///< How many items are passed over before one is chosen.
+  uint32_t one_of_ = 1;           ///< A chosen item counts for so many.
+  uint64_t items_ = 0;            ///< Since the last Flush.
+  size_t many_kept_ = kManyKept;  ///< When there are so many rows, it looks at fewer items.
   int64_t flushed_ms_ = 0;
 };
 

@@ -71,8 +71,8 @@ class CommitBoard {
   base::Mutex mutex_;
   uint64_t last_ GUARDED_BY(mutex_) = 0;
   std::vector<Commit*> commits_ GUARDED_BY(mutex_);  ///< From the oldest on.
-  std::vector<std::pair<uint64_t, Watcher*>> watchers_
-      GUARDED_BY(mutex_);  ///< With the commit that the watcher waits for.
+  /// With the commit that the watcher waits for.
+  std::vector<std::pair<uint64_t, Watcher*>> watchers_ GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::exec

@@ -150,8 +150,8 @@ class Crew {
   std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);        ///< By worker, at the last measurement.
   std::vector<int64_t> committed_us_ GUARDED_BY(mutex_);  ///< By worker, at the last measurement.
   uint64_t requests_ GUARDED_BY(mutex_) = 0;
-  std::vector<std::pair<uint32_t, Worker*>> by_active_
-      GUARDED_BY(mutex_);  ///< Active connections in this period.
+  /// Active connections in this period.
+  std::vector<std::pair<uint32_t, Worker*>> by_active_ GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::exec

@@ -88,8 +88,8 @@ class Port {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<Doorman> doorman_;  ///< Null where the port does not offer TLS.
-  base::Mutex
-      assign_mutex_;  ///< Two workers that accept at once must not both take the last place.
+  /// Two workers that accept at once must not both take the last place.
+  base::Mutex assign_mutex_;
 };
 
 }  // namespace rowsocket::exec

@@ -55,8 +55,8 @@ class SessionThread {
 
   mutable base::Mutex mutex_;
   base::Condition ended_;
-  engine::Session* session_ GUARDED_BY(mutex_) =
-      nullptr;  ///< Null when there is nothing to interrupt.
+  /// Null when there is nothing to interrupt.
+  engine::Session* session_ GUARDED_BY(mutex_) = nullptr;
   bool has_ended_ GUARDED_BY(mutex_) = true;
 };
 

@@ -32,8 +32,8 @@ namespace rowsocket::exec {
 struct TokenSettings {
   bool enabled = false;     ///< handlersocket_tokens
   uint32_t ttl_s = 86'400;  ///< How long a token and its answer are kept.
-  std::function<uint64_t()>
-      now_s;  ///< The calendar's seconds since 1970; null: the system's clock.
+  /// The calendar's seconds since 1970; null: the system's clock.
+  std::function<uint64_t()> now_s;
 };
 
 enum class TokenState : uint8_t {

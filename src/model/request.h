@@ -36,8 +36,8 @@ struct Filter {
 struct Find {
   CompareOp op = CompareOp::kEq;  ///< The operator; never kNe.
   std::span<const Value> key;     ///< One value for each key part, from the first.
-  uint32_t key_parts_given =
-      0;  ///< The count that the client gave; larger than key.size() when it is over limits.
+  /// The count that the client gave; larger than key.size() when it is over limits.
+  uint32_t key_parts_given = 0;
   bool whole_key = false;  ///< Fails with kKpnum unless `key` is every part of a unique key.
   uint64_t limit = 1;      ///< The most rows, after filters and offset.
   uint64_t offset = 0;     ///< Rows that pass the filters and are left out.
@@ -46,10 +46,10 @@ struct Find {
   std::span<const Value> in_values;
   std::span<const Filter> filters;  ///< All filters must hold; they are looked at in this order.
   Modification modification = Modification::kNone;
-  bool wants_pre_images =
-      false;  ///< Answer the rows as they were before the change, instead of the count.
-  std::span<const Value>
-      modifications;  ///< New values or operands, by opened column; may be fewer.
+  /// Answer the rows as they were before the change, instead of the count.
+  bool wants_pre_images = false;
+  /// New values or operands, by opened column; may be fewer.
+  std::span<const Value> modifications;
 };
 
 /// One new row; columns that are not given get their DEFAULT.
@@ -70,8 +70,8 @@ enum class Decision : uint8_t {
 struct CellChange {
   uint32_t column = 0;  ///< Position among the opened columns.
   Value value;
-  bool keeps =
-      false;  ///< There is no new value: the column stays as it is, and ON UPDATE does nothing.
+  /// There is no new value: the column stays as it is, and ON UPDATE does nothing.
+  bool keeps = false;
   enum class Fit : uint8_t {
     kBytes,       ///< A text or binary column holds exactly these bytes, or the request fails.
     kAsInserted,  ///< CHAR and BINARY may pad the value, and a text may be trimmed, as by INSERT.

@@ -66,8 +66,8 @@ struct MetaFlags {
   bool invalidates = false;    ///< I: md marks as stale; ms stores over a newer token.
   bool removes_value = false;  ///< x (md): empties the value, with the client flags of F or 0.
   bool has_exptime = false;    ///< T was given; its number is in Command::exptime.
-  bool has_guard =
-      false;  ///< G (ma): unless the number is above `guard` nothing changes, and the answer is NS.
+  /// G (ma): unless the number is above `guard` nothing changes, and the answer is NS.
+  bool has_guard = false;
   uint64_t new_cas = 0;
   int64_t recache_s = 0;
   uint64_t guard = 0;

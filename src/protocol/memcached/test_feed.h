@@ -13,8 +13,8 @@ namespace rowsocket::memcached {
 
 /// The result of parsing all bytes of a connection.
 struct Fed {
-  std::vector<std::string>
-      commands;  ///< The dumps; "malformed" for bytes that close the connection without an answer.
+  /// The dumps; "malformed" for bytes that close the connection without an answer.
+  std::vector<std::string> commands;
   bool closed = false;
   size_t pending_bytes = 0;  ///< The bytes of an incomplete command.
 };

@@ -183,7 +183,7 @@ class Frontend {
   /// Appends an error as the reply of any item.
   virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
   /// Appends the answer to a client that speaks plainly where TLS is required. `begin`: the bytes
-  /// that the client has sent first, at most 24 of them.
+  /// that the client has sent first, kFirstBytesMax of them at most.
   virtual void RefusePlain(std::string_view /*begin*/, base::Buffer&) const {}
   /// The answer of an item is final. Called once for each item, for frontends that count answers.
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}

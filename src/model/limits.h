@@ -177,7 +177,8 @@ constexpr size_t OpenColumnsMax(const Limits& limits) {
   return columns > kOpenColumnsMin ? columns : kOpenColumnsMin;
 }
 
-/// Bytes by which a protocol tells how to refuse a client: a header of memcached's binary dialect.
+/// Bytes of a client's first input that Frontend::RefusePlain is shown, which knows by them in
+/// which dialect it answers; as many as the header of memcached's binary dialect has.
 inline constexpr size_t kFirstBytesMax = 24;
 /// Bytes of a memcached key.
 inline constexpr size_t kMemcachedKeyBytesMax = 250;

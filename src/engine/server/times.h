@@ -1,4 +1,5 @@
-// Times as SQL reads them in a text that is compared with a column.
+// Times as SQL reads them in a text that is compared with a column. One .cc for each family of
+// servers: MariaDB's item of the text reads it, MySQL's functions that convert a text to a time.
 //
 // Threads: the session's.
 #pragma once

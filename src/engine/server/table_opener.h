@@ -17,12 +17,14 @@
 
 namespace rowsocket::engine::server {
 
+// For tables.cc, in table_opener.cc.
+
 /// Opens one more instance of the table. REQUIRES: open->access is set. A failure leaves nothing
 /// open.
 Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& name,
                      OpenTable* open);
 
-// What table_opener.cc and those of the families ask of each other.
+// For the families' files, in table_opener.cc.
 
 /// Closes what is opened while it lives, unless that is kept: also where memory runs out.
 class Opening {
@@ -49,7 +51,7 @@ Outcome OpenOne(SessionThd& thd, OpenTable* open, std::string_view db, std::stri
 /// Why the server's open_table has failed. Afterwards the THD can go on.
 Outcome FailureToOpen(SessionThd& thd, Open_table_context* context);
 
-// Each family's own.
+// For table_opener.cc, in each family's own.
 
 /// Opens the table into open->table, and the tables of its foreign keys into open->tables. A
 /// failure may leave something open.

@@ -32,6 +32,27 @@ bool HasFullText(const TABLE* table) {
   return std::any_of(table->key_info, table->key_info + table->s->keys, IsFullText);
 }
 
+/// Why the server's open_table has failed. Afterwards the THD can go on.
+Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
+  THD* thd = session.get();
+  const bool retry = context->can_recover_from_failed_open() && !IsKilled(*thd);
+  // To recover, the server closes all tables of the session.
+  if (retry && thd->open_tables == nullptr && !context->recover_from_failed_open()) {
+    session.ClearStatement();
+    return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
+  }
+  const uint number = ErrorNumberOf(*thd);
+  Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
+  if (number == ER_WRONG_OBJECT) outcome = Outcome::Fail(ErrorCode::kView);
+  if (number == ER_LOCK_WAIT_TIMEOUT)
+    outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
+  else if (number == ER_LOCK_DEADLOCK || retry)
+    outcome = Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
+  if (IsKilled(*thd)) outcome = Outcome::Fail(ErrorCode::kKilled);
+  session.ClearStatement();
+  return outcome;
+}
+
 }  // namespace
 
 Opening::~Opening() {
@@ -86,26 +107,6 @@ Outcome OpenOne(SessionThd& session, OpenTable* open, std::string_view db, std::
   open->tables.push_back(opened);
   *table = opened;
   return {};
-}
-
-Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
-  THD* thd = session.get();
-  const bool retry = context->can_recover_from_failed_open() && !IsKilled(*thd);
-  // To recover, the server closes all tables of the session.
-  if (retry && thd->open_tables == nullptr && !context->recover_from_failed_open()) {
-    session.ClearStatement();
-    return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
-  }
-  const uint number = ErrorNumberOf(*thd);
-  Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
-  if (number == ER_WRONG_OBJECT) outcome = Outcome::Fail(ErrorCode::kView);
-  if (number == ER_LOCK_WAIT_TIMEOUT)
-    outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
-  else if (number == ER_LOCK_DEADLOCK || retry)
-    outcome = Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
-  if (IsKilled(*thd)) outcome = Outcome::Fail(ErrorCode::kKilled);
-  session.ClearStatement();
-  return outcome;
 }
 
 }  // namespace rowsocket::engine::server

@@ -48,8 +48,6 @@ class Opening {
 /// of a foreign key may be missing, and is. A failure may leave something open.
 Outcome OpenOne(SessionThd& thd, OpenTable* open, std::string_view db, std::string_view name,
                 thr_lock_type lock, const char* foreign_key, TABLE** table);
-/// Why the server's open_table has failed. Afterwards the THD can go on.
-Outcome FailureToOpen(SessionThd& thd, Open_table_context* context);
 
 // For table_opener.cc, in each family's own.
 

@@ -123,6 +123,20 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
       return "NOTSERVED this index has no order: use another one, or SQL";
     case ErrorCode::kGroup:
       return "CONSTRAINT the table's engine cannot take a write back";
+    case ErrorCode::kUnserved:
+      return "NOTSERVED the library does not serve this table in this server: use SQL";
+    case ErrorCode::kGalera:
+      return "NOTSERVED the Galera cluster would not get this write: wsrep_on, or the table's "
+             "engine";
+    case ErrorCode::kOffline:
+      return "OFFLINE the server's offline_mode is ON";
+    case ErrorCode::kNotReady:
+      return "OFFLINE the node of the Galera cluster is not ready: wsrep_ready, "
+             "wsrep_reject_queries (1047)";
+    case ErrorCode::kKilled:
+      return "KILLED not done: KILL, or the server's shutdown, ended the request";
+    case ErrorCode::kInternal:
+      return "ERR the server failed without saying why (168)";
     case ErrorCode::kEngine:
       break;
     default:

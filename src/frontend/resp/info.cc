@@ -23,11 +23,11 @@ std::string RandomHex(size_t digits) {
 
 /// First words of error replies. Those up to kLastRejection say that nothing was tried.
 constexpr std::string_view kErrorNames[] = {
-    "NOAUTH",   "NOPERM",     "NOTSERVED", "READONLY", "RATE",     "NEEDTLS",
-    "ERR",      "CONSTRAINT", "EXECABORT", "GUARD",    "NOFIELD",  "NOPROTO",
-    "NOROW",    "NOSCRIPT",   "NOSTORE",   "NOTABLE",  "NOTOKENS", "TOKENDIFFERS",
-    "TOOLARGE", "TRYAGAIN",   "WRONGPASS", "WRONGTYPE"};
-constexpr size_t kLastRejection = 5;
+    "NOAUTH",   "NOPERM",       "NOTSERVED",  "READONLY",  "RATE",      "NEEDTLS",
+    "OFFLINE",  "ERR",          "CONSTRAINT", "EXECABORT", "GUARD",     "KILLED",
+    "NOFIELD",  "NOPROTO",      "NOROW",      "NOSCRIPT",  "NOSTORE",   "NOTABLE",
+    "NOTOKENS", "TOKENDIFFERS", "TOOLARGE",   "TRYAGAIN",  "WRONGPASS", "WRONGTYPE"};
+constexpr size_t kLastRejection = 6;
 constexpr std::string_view kOtherError = "OTHER";
 
 std::string_view ErrorName(size_t error) {

@@ -1,7 +1,9 @@
 // What tools ask a server of Redis for: which commands there are, and how much is in it.
 #include <set>
+#include <utility>
 
 #include "frontend/resp/resp_fixture.h"
+#include "frontend/resp/rows.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -140,6 +142,37 @@ TEST_F(RespTest, ErrorsAreCountedByTheWordsOfAListAlone) {
   info_.AddError(RespErrorOf("OOM"), 1, false, 0);
   EXPECT_EQ("errorstat_OTHER:count=1\r\n", info_.ErrorLines(0));
   EXPECT_EQ("", info_.ErrorLines(1)) << "a flush";
+}
+
+TEST(RespErrorTest, AnErrorThatIsNoFaultOfTheRowIsNoConstraint) {
+  using model::ErrorCode;
+  const std::pair<ErrorCode, std::string_view> words[] = {
+      {ErrorCode::kUnserved, "NOTSERVED"}, {ErrorCode::kGalera, "NOTSERVED"},
+      {ErrorCode::kOffline, "OFFLINE"},    {ErrorCode::kNotReady, "OFFLINE"},
+      {ErrorCode::kKilled, "KILLED"},      {ErrorCode::kInternal, "ERR"}};
+  for (const auto& [code, word] : words) {
+    const std::string text = RespErrorText({code}, RespWork());
+    EXPECT_EQ(std::string(word) + " ", text.substr(0, word.size() + 1));
+    EXPECT_NE(RespErrorOf("OOM"), RespErrorOf(text)) << text;
+  }
+}
+
+TEST_F(RespTest, ARequestThatIsKilledHasFailedAndOneOfAServerThatIsOfflineIsRejected) {
+  model::ErrorCode code = model::ErrorCode::kKilled;
+  store_.SetHook([&code](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kExecute) return engine::Outcome();
+    return engine::Outcome::Fail(code);
+  });
+  EXPECT_EQ("-KILLED not done: KILL, or the server's shutdown, ended the request\r\n",
+            Ask("HGET t:1 v"));
+  code = model::ErrorCode::kOffline;
+  EXPECT_EQ("-OFFLINE the server's offline_mode is ON\r\n", Ask("HGET t:1 v"));
+  store_.SetHook({});
+  const std::string info = Ask("INFO all");
+  EXPECT_EQ("errorstat_KILLED:count=1", LineOf(info, "errorstat_KILLED:"));
+  EXPECT_EQ("errorstat_OFFLINE:count=1", LineOf(info, "errorstat_OFFLINE:"));
+  EXPECT_NE(std::string::npos,
+            LineOf(info, "cmdstat_hget:").find("rejected_calls=1,failed_calls=1"));
 }
 
 TEST_F(RespTest, InfoHasTheTimeOnProcessors) {

@@ -121,6 +121,11 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
       return "TOKENDIFFERS the token was used for another transaction; nothing was done";
     case ErrorCode::kIndexop:
       return "NOTSERVED this index has no order: use another one, or SQL";
+    case ErrorCode::kFilterblob:
+      return "NOTSERVED ROW.REQUIRE compares no column of BLOB or TEXT: use another one, or SQL";
+    case ErrorCode::kCharset:
+      return "CONSTRAINT the value of ROW.REQUIRE has a character that the column's character set "
+             "does not have";
     case ErrorCode::kGroup:
       return "CONSTRAINT the table's engine cannot take a write back";
     case ErrorCode::kUnserved:

@@ -147,9 +147,10 @@ TEST_F(RespTest, ErrorsAreCountedByTheWordsOfAListAlone) {
 TEST(RespErrorTest, AnErrorThatIsNoFaultOfTheRowIsNoConstraint) {
   using model::ErrorCode;
   const std::pair<ErrorCode, std::string_view> words[] = {
-      {ErrorCode::kUnserved, "NOTSERVED"}, {ErrorCode::kGalera, "NOTSERVED"},
-      {ErrorCode::kOffline, "OFFLINE"},    {ErrorCode::kNotReady, "OFFLINE"},
-      {ErrorCode::kKilled, "KILLED"},      {ErrorCode::kInternal, "ERR"}};
+      {ErrorCode::kUnserved, "NOTSERVED"}, {ErrorCode::kFilterblob, "NOTSERVED"},
+      {ErrorCode::kGalera, "NOTSERVED"},   {ErrorCode::kOffline, "OFFLINE"},
+      {ErrorCode::kNotReady, "OFFLINE"},   {ErrorCode::kKilled, "KILLED"},
+      {ErrorCode::kInternal, "ERR"}};
   for (const auto& [code, word] : words) {
     const std::string text = RespErrorText({code}, RespWork());
     EXPECT_EQ(std::string(word) + " ", text.substr(0, word.size() + 1));

@@ -15,7 +15,7 @@ using model::Decision;
 using model::Value;
 
 /// Memory that a decision needs until it is carried out; one for each thread.
-struct Editor::Scratch {
+struct MemcachedEditor::Scratch {
   base::Buffer joined;
   base::Buffer value;
   base::Arena arena;
@@ -34,8 +34,8 @@ struct Editor::Scratch {
   }
 };
 
-Editor::Editor(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-               bool may_delete)
+MemcachedEditor::MemcachedEditor(MemcachedShared& shared, const MemcachedWork& work,
+                                 const MemcachedTarget& target, bool may_delete)
     : shared_(shared),
       work_(work),
       command_(work.command),
@@ -43,7 +43,7 @@ Editor::Editor(MemcachedShared& shared, const MemcachedWork& work, const Target&
       container_(*target.container),
       may_delete_(may_delete) {}
 
-Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   Scratch& scratch = Scratch::OfThread();
   scratch.Reset();
   changes_ = 0;
@@ -96,7 +96,7 @@ Decision Editor::Decide(std::span<const Value> row, std::span<const CellChange>*
   return decision;
 }
 
-void Editor::ReadRow(std::span<const Value> row) {
+void MemcachedEditor::ReadRow(std::span<const Value> row) {
   has_row_ = !row.empty();
   is_there_ = found_expired_ = false;
   old_flags_ = 0;
@@ -120,17 +120,17 @@ void Editor::ReadRow(std::span<const Value> row) {
   old_value_ = view.value();
 }
 
-Decision Editor::Keep(Result result) {
+Decision MemcachedEditor::Keep(Result result) {
   result_ = result;
   return Decision::kKeep;
 }
 
-Decision Editor::Decline(std::string_view why) {
+Decision MemcachedEditor::Decline(std::string_view why) {
   refusal_ = why;
   return Keep(Result::kRefused);
 }
 
-bool Editor::Matches(Decision* decision) {
+bool MemcachedEditor::Matches(Decision* decision) {
   const bool is_set = command_.verb == Verb::kSet;
   const bool needs_order = command_.meta.has_new_cas || (is_set && command_.meta.invalidates);
   if (needs_order && container_.token == TokenKind::kHash) {
@@ -156,7 +156,7 @@ bool Editor::Matches(Decision* decision) {
   return false;
 }
 
-Decision Editor::Store() {
+Decision MemcachedEditor::Store() {
   if (command_.verb == Verb::kAdd && is_there_) return Keep(Result::kNotStored);
   if (command_.verb == Verb::kReplace && !is_there_) return Keep(Result::kNotStored);
   return Write(work_.value, command_.value, command_.client_flags, NewExpiry(command_.exptime),
@@ -165,13 +165,13 @@ Decision Editor::Store() {
 
 // A value with an older token is stored as stale. The expiry and the promise that a client renews
 // the item stay.
-Decision Editor::StoreStale() {
+Decision MemcachedEditor::StoreStale() {
   stale_ = true;
   kept_ = Kept::kPromise;
   return Write(work_.value, command_.value, command_.client_flags, old_expiry_ms_, Result::kStored);
 }
 
-Decision Editor::Join() {
+Decision MemcachedEditor::Join() {
   if (!is_there_) {
     if (!command_.creates) return Keep(Result::kNotStored);
     return Create(command_.value, command_.client_flags, command_.create_exptime, Result::kStored);
@@ -186,7 +186,7 @@ Decision Editor::Join() {
   return WriteValue(joined.view(), Result::kStored);
 }
 
-Decision Editor::Add() {
+Decision MemcachedEditor::Add() {
   if (!is_there_) {
     if (!command_.creates) return Keep(Result::kNotFound);
     number_ = command_.initial;
@@ -202,7 +202,7 @@ Decision Editor::Add() {
   return WriteValue(keyspace::NumberToCell(number_, &number_text_).text(), Result::kNumber);
 }
 
-Decision Editor::Remove() {
+Decision MemcachedEditor::Remove() {
   if (!is_there_) return Keep(Result::kNotFound);
   const memcached::MetaFlags& meta = command_.meta;
   if (!meta.invalidates && !meta.removes_value) {
@@ -234,7 +234,7 @@ Decision Editor::Remove() {
 
 // Neither touch nor gat changes the token. A cas column that updates itself would change it, so
 // that the column is told to keep its value, even NULL, which counts as a token as well.
-Decision Editor::Touch() {
+Decision MemcachedEditor::Touch() {
   const bool is_gat = command_.verb == Verb::kGat;
   if (!is_there_) {
     if (is_gat && command_.creates) return GetOrCreate();
@@ -254,7 +254,7 @@ Decision Editor::Touch() {
 
 // The row is gone when the reply is written, so that a value in the reply is copied. False when the
 // value is larger than a reply may be.
-bool Editor::ShowRow(int64_t expiry_ms) {
+bool MemcachedEditor::ShowRow(int64_t expiry_ms) {
   item_.value = old_value_;
   item_.size = old_value_.size();
   item_.client_flags = old_flags_;
@@ -270,23 +270,23 @@ bool Editor::ShowRow(int64_t expiry_ms) {
 }
 
 // Of T and N, the later flag counts: as in memcached, where each flag is carried out in its turn.
-int64_t Editor::CreatedExptime() const {
+int64_t MemcachedEditor::CreatedExptime() const {
   const memcached::MetaFlags& meta = command_.meta;
   return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;
 }
 
 /// Whether the flag at this place was carried out before the row was touched.
-bool Editor::IsSeenBefore(uint8_t flag_at) const {
+bool MemcachedEditor::IsSeenBefore(uint8_t flag_at) const {
   return flag_at != 0 && flag_at < command_.meta.exptime_at;
 }
 
-int64_t Editor::renewal_ttl_s() const {
+int64_t MemcachedEditor::renewal_ttl_s() const {
   const bool is_touched = command_.verb == Verb::kGat && !IsSeenBefore(command_.meta.recache_at);
   return keyspace::TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
 }
 
 /// The remaining time that t tells of a row that was just made: as the flags before t have left it.
-int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
+int64_t MemcachedEditor::CreatedTtl(int64_t expiry_ms) const {
   const memcached::MetaFlags& meta = command_.meta;
   const bool sees_exptime = meta.exptime_at != 0 && meta.exptime_at < meta.ttl_at;
   const bool sees_create = meta.create_at != 0 && meta.create_at < meta.ttl_at;
@@ -299,7 +299,7 @@ int64_t Editor::CreatedTtl(int64_t expiry_ms) const {
 /// In a container without a column of expiry, an item that would expire later never expires, and an
 /// item that has expired is dropped. A request that would have kept its item when its account was
 /// judged, and reaches the row later, keeps the item: nobody has asked whether it may delete.
-int64_t Editor::NewExpiry(int64_t exptime) const {
+int64_t MemcachedEditor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
   const bool keeps =
       container_.expiry == keyspace::ExpiryKind::kNone && (expiry_ms > now_ms_ || !may_delete_);
@@ -307,7 +307,7 @@ int64_t Editor::NewExpiry(int64_t exptime) const {
 }
 
 // For mg with N: an absent item is made empty, and this client is to fill it.
-Decision Editor::GetOrCreate() {
+Decision MemcachedEditor::GetOrCreate() {
   if (is_there_) {
     return Keep(ShowRow(old_expiry_ms_) ? Result::kHit : Result::kUnshowable);
   }
@@ -318,7 +318,8 @@ Decision Editor::GetOrCreate() {
   return decision;
 }
 
-Decision Editor::Create(std::string_view value, uint32_t flags, int64_t exptime, Result result) {
+Decision MemcachedEditor::Create(std::string_view value, uint32_t flags, int64_t exptime,
+                                 Result result) {
   std::span<const Value> columns;
   if (!Split(value, &columns))
     return Decline("the value does not have the columns of the container");
@@ -328,8 +329,8 @@ Decision Editor::Create(std::string_view value, uint32_t flags, int64_t exptime,
   return decision;
 }
 
-Decision Editor::Write(std::span<const Value> columns, std::string_view value, uint32_t flags,
-                       int64_t expiry_ms, Result result) {
+Decision MemcachedEditor::Write(std::span<const Value> columns, std::string_view value,
+                                uint32_t flags, int64_t expiry_ms, Result result) {
   const Layout& layout = container_.rows_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
   if (!is_there_ || flags != old_flags_)
@@ -345,7 +346,7 @@ Decision Editor::Write(std::span<const Value> columns, std::string_view value, u
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
 }
 
-Decision Editor::WriteValue(std::string_view value, Result result) {
+Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
   std::span<const Value> columns;
   if (!Split(value, &columns))
     return Decline("the value does not have the columns of the container");
@@ -370,7 +371,7 @@ Decision Editor::WriteValue(std::string_view value, Result result) {
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
 }
 
-bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
+bool MemcachedEditor::Split(std::string_view value, std::span<const Value>* columns) {
   base::Arena& arena = Scratch::OfThread().arena;
   const std::span<Value> parts = arena.Allocate<Value>(container_.values);
   *columns = parts;
@@ -382,7 +383,7 @@ bool Editor::Split(std::string_view value, std::span<const Value>* columns) {
 }
 
 /// Puts the token that the change leaves.
-bool Editor::PutToken() {
+bool MemcachedEditor::PutToken() {
   if (container_.token == TokenKind::kHash) {
     const uint32_t flags = container_.has_flags ? item_.client_flags : 0;
     item_.cas = keyspace::TokenOfContent(flags, item_.value);
@@ -401,18 +402,18 @@ bool Editor::PutToken() {
   return true;
 }
 
-void Editor::PutSameToken() {
+void MemcachedEditor::PutSameToken() {
   if (container_.token == TokenKind::kHash) return;
   if (container_.rows_layout.token == Layout::kNone) return;
   Scratch::OfThread().changes[changes_++] = {container_.rows_layout.token, Value(), /*keeps=*/true};
 }
 
-void Editor::PutExpiry(int64_t expiry_ms) {
+void MemcachedEditor::PutExpiry(int64_t expiry_ms) {
   if (is_there_ && expiry_ms == old_expiry_ms_) return;
   Put(container_.rows_layout.expiry, keyspace::ExpiryToCell(expiry_ms, container_, &expiry_text_));
 }
 
-void Editor::Put(uint32_t column, const Value& value) {
+void MemcachedEditor::Put(uint32_t column, const Value& value) {
   if (column == Layout::kNone) return;
   Scratch::OfThread().changes[changes_++] = {column, value};
 }

@@ -19,7 +19,7 @@
 
 namespace rowsocket::frontend {
 
-class Editor final : public model::RowEditor {
+class MemcachedEditor final : public model::RowEditor {
  public:
   enum class Result : uint8_t {
     kStored,
@@ -40,7 +40,8 @@ class Editor final : public model::RowEditor {
   enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
 
   /// `may_delete`: the request is judged as one that may delete the row.
-  Editor(MemcachedShared& shared, const MemcachedWork& work, const Target& target, bool may_delete);
+  MemcachedEditor(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
+                  bool may_delete);
 
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>* changes) override;
@@ -103,7 +104,7 @@ class Editor final : public model::RowEditor {
   MemcachedShared& shared_;
   const MemcachedWork& work_;
   const memcached::Command& command_;
-  const Target& target_;
+  const MemcachedTarget& target_;
   const keyspace::Container& container_;
   const bool may_delete_;
   int64_t now_ms_ = 0;

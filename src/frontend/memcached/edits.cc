@@ -15,8 +15,8 @@ using memcached::Command;
 using memcached::Dialect;
 using memcached::Error;
 using memcached::Verb;
-using Kept = Editor::Kept;
-using Result = Editor::Result;
+using Kept = MemcachedEditor::Kept;
+using Result = MemcachedEditor::Result;
 
 namespace {
 
@@ -30,8 +30,8 @@ bool IsRefused(const Outcome& outcome) {
 
 // When the request runs again, the first run has moved the mark to another token, but the row is as
 // it was: the mark of the first run is taken.
-MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const Target& target,
-                      const Editor& editor) {
+MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
+                      const MemcachedEditor& editor) {
   const MemcachedMark old =
       shared.marks.Of(target.container->state.get(), target.row_key, editor.old_token());
   if (old.empty() && work.old_mark.token == editor.old_token()) return work.old_mark;
@@ -40,7 +40,8 @@ MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const Target
 }
 
 /// The marks that the item has under its new token.
-MemcachedMark NewMark(const MemcachedWork& work, const Editor& editor, const MemcachedMark& old) {
+MemcachedMark NewMark(const MemcachedWork& work, const MemcachedEditor& editor,
+                      const MemcachedMark& old) {
   const Kept kept = editor.kept();
   if (kept == Kept::kAll) return old;
   MemcachedMark mark;
@@ -55,8 +56,8 @@ MemcachedMark NewMark(const MemcachedWork& work, const Editor& editor, const Mem
   return mark;
 }
 
-bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-                const Editor& editor) {
+bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work,
+                const MemcachedTarget& target, const MemcachedEditor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
   // The token that E gives, or a hash of content that was there before, may have a mark already; so
@@ -71,8 +72,8 @@ bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work, const 
 }
 
 /// Moves the item's marks to its new token, as the editor has decided.
-void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const Target& target,
-               const Editor& editor) {
+void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
+               const MemcachedEditor& editor) {
   if (!MovesMarks(shared, work, target, editor)) return;
   MemcachedMark old;
   if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
@@ -83,8 +84,9 @@ void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const Target& targe
 
 /// Replaces a token that is a hash of the sent bytes by the hash of the stored bytes, if a reply or
 /// a mark needs it: the next `gets` tells the same token.
-Outcome FindToken(const MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-                  engine::Session& session, Editor* editor) {
+Outcome FindToken(const MemcachedShared& shared, const MemcachedWork& work,
+                  const MemcachedTarget& target, engine::Session& session,
+                  MemcachedEditor* editor) {
   const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, target, *editor);
   if (!editor->is_token_of_sent() || !is_told) return {};
   uint64_t token = editor->item().cas;
@@ -93,8 +95,8 @@ Outcome FindToken(const MemcachedShared& shared, const MemcachedWork& work, cons
   return outcome;
 }
 
-void AppendItem(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-                const Editor& editor, base::Buffer& out) {
+void AppendItem(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
+                const MemcachedEditor& editor, base::Buffer& out) {
   memcached::Item item = editor.item();
   if (!editor.promises() && TellsMarks(shared, work.command)) {
     TellMarks(shared, work, target, {editor.now_ms(), editor.renewal_ttl_s()}, &item);
@@ -102,7 +104,7 @@ void AppendItem(MemcachedShared& shared, const MemcachedWork& work, const Target
   memcached::AppendHit(work.command, target.key, item, &out);
 }
 
-void AppendAbsent(const Command& command, const Target& target, base::Buffer& out) {
+void AppendAbsent(const Command& command, const MemcachedTarget& target, base::Buffer& out) {
   if (IsGet(command.verb)) return memcached::AppendMiss(command, target.key, &out);
   const bool stores = command.verb == Verb::kReplace || command.verb == Verb::kAppend ||
                       command.verb == Verb::kPrepend;
@@ -110,8 +112,8 @@ void AppendAbsent(const Command& command, const Target& target, base::Buffer& ou
   memcached::AppendNotFound(command, &out);
 }
 
-void AppendResult(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-                  const Editor& editor, base::Buffer& out) {
+void AppendResult(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
+                  const MemcachedEditor& editor, base::Buffer& out) {
   const Command& command = work.command;
   switch (editor.result()) {
     case Result::kStored:
@@ -143,7 +145,7 @@ void AppendResult(MemcachedShared& shared, const MemcachedWork& work, const Targ
   }
 }
 
-void Count(const Editor& editor, Tally* tally) {
+void Count(const MemcachedEditor& editor, MemcachedTally* tally) {
   tally->expired += editor.found_expired();
   switch (editor.result()) {
     case Result::kStored:
@@ -270,8 +272,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
                     engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();
   Outcome all;
-  for (Target& target : work.targets) {
-    if (target.wrong != Target::Wrong::kNothing) {
+  for (MemcachedTarget& target : work.targets) {
+    if (target.wrong != MemcachedTarget::Wrong::kNothing) {
       AppendAbsent(work.command, target, out);
       ++work.tally.misses;
       continue;
@@ -286,14 +288,15 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
                    &request.edit);
       }
     }
-    Editor editor(shared, work, target, request.account == nullptr || request.edit.may_delete);
+    MemcachedEditor editor(shared, work, target,
+                           request.account == nullptr || request.edit.may_delete);
     request.edit.editor = &editor;
     const Outcome outcome = session.Execute(*target.container->rows, request, none);
     // A failed deletion of an expired row is no failure of the request: the row stays, and is
     // absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
     if (!outcome.ok() && !stays) return FailAfter(all, outcome);
-    if (editor.result() == Editor::Result::kUnshowable) {
+    if (editor.result() == MemcachedEditor::Result::kUnshowable) {
       return FailAfter(all, Outcome::Fail(model::ErrorCode::kResultsize));
     }
     AddDone(outcome, &all);

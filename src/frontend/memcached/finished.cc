@@ -19,7 +19,7 @@ bool IsCounted(memcached::Error error) {
 
 void MemcachedFrontend::CountDetails(const MemcachedWork& work, bool is_answered) {
   const bool is_get = IsGet(work.command.verb);
-  for (const Target& target : work.targets) {
+  for (const MemcachedTarget& target : work.targets) {
     MemcachedDetails::Counts counts;
     counts.gets = is_get;
     counts.hits = is_get && is_answered && target.was_hit;
@@ -34,7 +34,7 @@ void MemcachedFrontend::CountContainers(const MemcachedWork& work, bool failed) 
   const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
     if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
   };
-  for (const Target& target : work.targets) {
+  for (const MemcachedTarget& target : work.targets) {
     keyspace::ContainerCounters& counters = target.container->state->counters;
     if (failed) {
       add(counters.errors, 1);
@@ -51,8 +51,8 @@ void MemcachedFrontend::CountContainers(const MemcachedWork& work, bool failed) 
 /// REQUIRES: as CountContainers.
 void MemcachedFrontend::TakeBackWins(const MemcachedWork& work) {
   if (shared_.marks.empty()) return;
-  for (const Target& target : work.targets) {
-    if (target.wrong != Target::Wrong::kNothing) continue;
+  for (const MemcachedTarget& target : work.targets) {
+    if (target.wrong != MemcachedTarget::Wrong::kNothing) continue;
     shared_.marks.TakeBack(target.container->state.get(), target.row_key, work.serial);
   }
 }
@@ -69,7 +69,7 @@ void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
   const bool flushes = item.kind == Item::Kind::kRequest && work.command.verb == Verb::kFlushAll;
   if (flushes && answer.ok()) FlushFinished(shared_, work);
   // A request that was not committed has done nothing.
-  const Tally tally = answer.ok() ? work.tally : Tally{};
+  const MemcachedTally tally = answer.ok() ? work.tally : MemcachedTally{};
   MemcachedCounters& counters = shared_.counters;
   const Command& command = work.command;
   const bool is_refused = command.error != memcached::Error::kNone || !work.refusal.empty();

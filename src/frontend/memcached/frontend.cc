@@ -23,7 +23,7 @@ using exec::Item;
 using memcached::BinaryStatus;
 using memcached::Command;
 using memcached::Verb;
-using Wrong = Target::Wrong;
+using Wrong = MemcachedTarget::Wrong;
 
 namespace {
 
@@ -206,7 +206,7 @@ void MemcachedFrontend::TakeSnapshot() {
 
 void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   const auto& keys = work->command.keys;
-  work->targets = arena.Allocate<Target>(keys.size());
+  work->targets = arena.Allocate<MemcachedTarget>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     work->targets[i].name = switched_to_;
     Resolve(keys[i], *snapshot_, standard_, arena, &work->targets[i]);
@@ -214,7 +214,7 @@ void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
 }
 
 bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
-  for (const Target& target : work.targets) {
+  for (const MemcachedTarget& target : work.targets) {
     if (target.wrong == Wrong::kNoContainer || target.wrong == Wrong::kUnusable) return true;
   }
   return false;
@@ -251,7 +251,7 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
 bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work) {
   const Command& command = work->command;
   std::string why;
-  for (const Target& target : work->targets) {
+  for (const MemcachedTarget& target : work->targets) {
     const bool matters = target.wrong != Wrong::kNoSuchKey || MayCreate(command);
     if (target.wrong != Wrong::kNothing && matters) why = WhyNot(target);
     if (why.empty() && target.is_container_only)
@@ -267,7 +267,7 @@ bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work
 
 /// Why a target cannot be used. Why a container is disabled tells of tables that an account may not
 /// see.
-std::string MemcachedFrontend::WhyNot(const Target& target) const {
+std::string MemcachedFrontend::WhyNot(const MemcachedTarget& target) const {
   if (account() == nullptr || target.wrong != Wrong::kUnusable) return Explain(target, *snapshot_);
   return "container " + target.container->name() + " is disabled; the server's log says why";
 }
@@ -277,7 +277,7 @@ bool MemcachedFrontend::TakeValue(base::Arena& arena, MemcachedWork* work) {
   if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
     return true;
   }
-  const Target& target = work->target();
+  const MemcachedTarget& target = work->target();
   if (target.wrong != Wrong::kNothing) return true;
   const std::span<model::Value> columns = arena.Allocate<model::Value>(target.container->values);
   work->value = columns;
@@ -301,8 +301,8 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
     command.error = memcached::Error::kFlushNotAllowed;
     return;
   }
-  work->targets = arena.Allocate<Target>(1);
-  Target& target = work->targets[0];
+  work->targets = arena.Allocate<MemcachedTarget>(1);
+  MemcachedTarget& target = work->targets[0];
   target.container = standard_;
   target.name = switched_to_;
   if (standard_ == nullptr || !standard_->usable()) {
@@ -352,15 +352,15 @@ Outcome MemcachedFrontend::Execute(const Item& item, engine::Session& session,
 }
 
 bool MemcachedFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {
-  const std::span<const Target> targets = MemcachedWorkOf(item).targets;
-  return std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
+  const std::span<const MemcachedTarget> targets = MemcachedWorkOf(item).targets;
+  return std::any_of(targets.begin(), targets.end(), [&](const MemcachedTarget& target) {
     return target.wrong == Wrong::kNothing &&
            writes.MayConcern({*target.container->reads, target.parts});
   });
 }
 
 void MemcachedFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {
-  for (const Target& target : MemcachedWorkOf(item).targets) {
+  for (const MemcachedTarget& target : MemcachedWorkOf(item).targets) {
     if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->rows);
   }
 }

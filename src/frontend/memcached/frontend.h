@@ -47,7 +47,7 @@ class MemcachedFrontend final : public exec::Frontend {
   void VisitRows(const exec::Item& item,
                  const std::function<void(const exec::RowName&)>& visit) const override {
     if (item.detail == nullptr) return;
-    for (const Target& target : static_cast<const MemcachedWork*>(item.detail)->targets) {
+    for (const MemcachedTarget& target : static_cast<const MemcachedWork*>(item.detail)->targets) {
       if (target.container != nullptr) visit({*target.container->reads, target.parts});
     }
   }
@@ -64,7 +64,7 @@ class MemcachedFrontend final : public exec::Frontend {
   bool AsksForContainer(const MemcachedWork& work) const;
   bool Switch(base::Arena& arena, MemcachedWork* work, exec::Item* item);
   void Prepare(base::Arena& arena, MemcachedWork* work, exec::Item* item);
-  std::string WhyNot(const Target& target) const;
+  std::string WhyNot(const MemcachedTarget& target) const;
   bool RefuseUnexecuted(base::Arena& arena, MemcachedWork* work);
   bool TakeValue(base::Arena& arena, MemcachedWork* work);
   void CountDetails(const MemcachedWork& work, bool is_answered);

@@ -19,7 +19,7 @@ base::Buffer& Joined() {
 /// The token of the only row of a find.
 class TokenTaker final : public model::RowSink {
  public:
-  TokenTaker(const Target& target, uint64_t* token)
+  TokenTaker(const MemcachedTarget& target, uint64_t* token)
       : row_(*target.container, target, target.container->rows_layout, Joined()), token_(*token) {
     row_.Begin();
   }
@@ -55,8 +55,8 @@ bool AsksForToken(const Command& command) {
 class HitWriter final : public model::RowSink {
  public:
   /// `out_bytes_max`: the size that the buffer may have behind the value.
-  HitWriter(MemcachedShared& shared, MemcachedWork& work, const Target& target, bool has_token,
-            size_t out_bytes_max, base::Buffer& out)
+  HitWriter(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
+            bool has_token, size_t out_bytes_max, base::Buffer& out)
       : shared_(shared),
         work_(work),
         target_(target),
@@ -113,7 +113,7 @@ class HitWriter final : public model::RowSink {
 
   MemcachedShared& shared_;
   MemcachedWork& work_;
-  const Target& target_;
+  const MemcachedTarget& target_;
   const bool has_token_;
   const size_t out_bytes_max_;
   keyspace::RowView row_;
@@ -128,7 +128,7 @@ bool TellsToken(const Command& command) {
   return command.returns_cas || command.dialect == Dialect::kBinary;
 }
 
-Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token) {
+Outcome ReadToken(const MemcachedTarget& target, engine::Session& session, uint64_t* token) {
   TokenTaker taker(target, token);
   model::Request request;
   request.find.key = target.parts;
@@ -150,14 +150,14 @@ bool TellsMarks(const MemcachedShared& shared, const Command& command) {
 Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                    engine::Session& session, base::Buffer& out) {
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
-  Tally& tally = work.tally;
+  MemcachedTally& tally = work.tally;
   Outcome all;
   const bool asks_for_token = AsksForToken(work.command);
   const bool has_token = asks_for_token || TellsMarks(shared, work.command);
   model::Request request;
-  for (Target& target : work.targets) {
+  for (MemcachedTarget& target : work.targets) {
     bool hit = false;
-    if (target.wrong == Target::Wrong::kNothing) {
+    if (target.wrong == MemcachedTarget::Wrong::kNothing) {
       const keyspace::Container& container = *target.container;
       engine::Index& index = has_token ? *container.rows : *container.reads;
       HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
@@ -190,8 +190,8 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
 
 // Marks are in memory and rows are not: the token of the row tells whether a mark still belongs to
 // it.
-void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-               Moment moment, memcached::Item* item) {
+void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
+               MemcachedMoment moment, memcached::Item* item) {
   const int64_t now_ms = moment.now_ms;
   const memcached::MetaFlags& meta = work.command.meta;
   const bool renews = meta.has_recache && moment.ttl_s >= 0 && moment.ttl_s < meta.recache_s;

@@ -18,20 +18,20 @@ engine::Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work,
                            base::Buffer& out);
 
 /// Reads the token of the row in the session's turn; `*token` is unchanged when there is no row.
-engine::Outcome ReadToken(const Target& target, engine::Session& session, uint64_t* token);
+engine::Outcome ReadToken(const MemcachedTarget& target, engine::Session& session, uint64_t* token);
 /// Whether a reply to this command tells the token.
 bool TellsToken(const memcached::Command& command);
 
 /// When a reply tells of an item.
-struct Moment {
+struct MemcachedMoment {
   int64_t now_ms;
   int64_t ttl_s;  ///< The time that R compares with; -1: never expires.
 };
 
 /// Fills in what meta tells of an item beside its row, and marks that it was read or won. REQUIRES:
 /// `item->cas` is the item's token.
-void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Target& target,
-               Moment moment, memcached::Item* item);
+void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
+               MemcachedMoment moment, memcached::Item* item);
 /// Marks the item as read, if the command counts as an access.
 void MarkRead(const memcached::Command& command, int64_t now_ms, MemcachedMark* mark);
 /// Whether a reply to this command tells any mark.

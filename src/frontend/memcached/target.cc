@@ -3,14 +3,15 @@
 namespace rowsocket::frontend {
 
 using keyspace::Container;
-using Wrong = Target::Wrong;
+using Wrong = MemcachedTarget::Wrong;
 
 namespace {
 
 constexpr std::string_view kPrefix = "@@";
 
 /// Takes the container's name off the key.
-std::string_view TakeName(std::string_view* rest, std::string_view delimiter, Target* target) {
+std::string_view TakeName(std::string_view* rest, std::string_view delimiter,
+                          MemcachedTarget* target) {
   std::string_view name = rest->substr(kPrefix.size());
   const size_t end = name.find(delimiter);
   if (end == std::string_view::npos) {
@@ -25,7 +26,7 @@ std::string_view TakeName(std::string_view* rest, std::string_view delimiter, Ta
 }  // namespace
 
 void Resolve(std::string_view key, const keyspace::Snapshot& snapshot, const Container* standard,
-             base::Arena& arena, Target* target) {
+             base::Arena& arena, MemcachedTarget* target) {
   target->key = key;
   target->container = standard;
   std::string_view rest = key;
@@ -43,7 +44,7 @@ void Resolve(std::string_view key, const keyspace::Snapshot& snapshot, const Con
   if (!keyspace::ParseRowKey(rest, *container, arena, target)) target->wrong = Wrong::kNoSuchKey;
 }
 
-std::string Explain(const Target& target, const keyspace::Snapshot& snapshot) {
+std::string Explain(const MemcachedTarget& target, const keyspace::Snapshot& snapshot) {
   switch (target.wrong) {
     case Wrong::kNothing:
       return {};

@@ -2,7 +2,7 @@
 //
 //   key := [ "@@" name delimiter ] rest        `@@name` alone names a container and no row
 //
-// Flow: Resolve fills a Target, whose `wrong` says why a key cannot be used.
+// Flow: Resolve fills a MemcachedTarget, whose `wrong` says why a key cannot be used.
 // Threads: pure functions of a snapshot. Lifetime: views of the key and of the arena; the container
 // is the snapshot's.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace rowsocket::frontend {
 
-struct Target : keyspace::RowKey {
+struct MemcachedTarget : keyspace::RowKey {
   enum class Wrong : uint8_t {
     kNothing,
     kNoContainer,  ///< Its name is not in the mapping tables, or there is none at all.
@@ -37,9 +37,9 @@ struct Target : keyspace::RowKey {
 /// `standard`: the container of a key that names none; null when there is none. `target->name` has
 /// its name already.
 void Resolve(std::string_view key, const keyspace::Snapshot& snapshot,
-             const keyspace::Container* standard, base::Arena& arena, Target* target);
+             const keyspace::Container* standard, base::Arena& arena, MemcachedTarget* target);
 
 /// Why a target cannot be used; for kNoSuchKey: why it cannot be written.
-std::string Explain(const Target& target, const keyspace::Snapshot& snapshot);
+std::string Explain(const MemcachedTarget& target, const keyspace::Snapshot& snapshot);
 
 }  // namespace rowsocket::frontend

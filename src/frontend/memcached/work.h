@@ -18,7 +18,7 @@
 namespace rowsocket::frontend {
 
 /// The counts of one execution; the last execution counts.
-struct Tally {
+struct MemcachedTally {
   uint32_t hits = 0;
   uint32_t misses = 0;
   uint32_t expired = 0;
@@ -31,7 +31,7 @@ struct MemcachedWork : exec::ItemDetail {
   memcached::Command command;
   /// One for each key. Only a kRequest item may use their containers: a kReply item may outlive the
   /// snapshot.
-  std::span<Target> targets;
+  std::span<MemcachedTarget> targets;
   std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
   std::string_view refusal;             ///< Not empty: the answer, without execution.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
@@ -41,10 +41,10 @@ struct MemcachedWork : exec::ItemDetail {
   std::string_view table;         ///< What `get @@name` answers: the container's table.
   uint64_t serial = 0;            ///< For requests that may win a mark.
   int64_t flush_at_ms = 0;        ///< flush_all: when items will be dropped; 0: they have been.
-  Tally tally;
+  MemcachedTally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
 
-  const Target& target() const { return targets.front(); }
+  const MemcachedTarget& target() const { return targets.front(); }
 };
 
 /// REQUIRES: the item is a memcached connection's, and no kRefresh.

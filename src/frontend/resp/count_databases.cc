@@ -24,7 +24,7 @@ struct DatabaseKeys {
   bool has_more = false;
 };
 
-void CountRow(const ScannedRows::Row& row, int64_t now_ms, DatabaseKeys* of) {
+void CountRow(const RespScannedRows::Row& row, int64_t now_ms, DatabaseKeys* of) {
   ++of->rows;
   const auto& cell = row[kScannedExpires];
   const int64_t moment_ms = cell ? MomentOf(Value(std::string_view(*cell))) : keyspace::kNever;
@@ -44,10 +44,10 @@ Outcome CountByDatabase(const RespCall& call, engine::Session& session, KeysByDa
   std::string database, key;
   Value last[2];
   for (;;) {
-    ScannedRows found(call.index->columns());
+    RespScannedRows found(call.index->columns());
     Outcome outcome = session.Execute(*call.index, request, found);
     if (!outcome.ok()) return outcome;
-    for (const ScannedRows::Row& row : found.rows()) {
+    for (const RespScannedRows::Row& row : found.rows()) {
       CountRow(row, keyspace::WallClockMs(), &(*counts)[row[kScannedDatabase].value_or("0")]);
     }
     if (found.rows().size() < request.find.limit) return outcome;

@@ -72,8 +72,8 @@ void RespIndexFinder::ClearIfMany() {
   if (may_clear_ && shapes_.size() > model::kRespShapesMax) shapes_.Clear();
 }
 
-const Shape* RespIndexFinder::Find(const RespCall& call, bool repeats) {
-  const Shape* known = repeats && IsPlain(call) ? shapes_.Repeated(call.key) : nullptr;
+const RespShape* RespIndexFinder::Find(const RespCall& call, bool repeats) {
+  const RespShape* known = repeats && IsPlain(call) ? shapes_.Repeated(call.key) : nullptr;
   if (known == nullptr) {
     WriteShape(call, &shape_);
     known = shapes_.Find(shape_);

@@ -39,7 +39,7 @@ class RespIndexFinder {
 
   /// What was found for the shape of the call. Null: an index has to be asked for. `repeats`: the
   /// request differs in its key alone from the last one whose call was given to NoteRepeated.
-  const Shape* Find(const RespCall& call, bool repeats);
+  const RespShape* Find(const RespCall& call, bool repeats);
   /// The next requests may differ from that of the call in their key alone.
   void NoteRepeated(const RespCall& call);
 
@@ -53,7 +53,7 @@ class RespIndexFinder {
   void Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index);
 
  private:
-  Shapes shapes_;
+  RespShapes shapes_;
   /// No item of the turn uses an index of shapes_, and the command that is being parsed has not had
   /// indexes opened that it would need anew.
   bool may_clear_ = true;

@@ -113,7 +113,7 @@ uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-CpuTimes ProcessCpuTimes() {
+RespCpuTimes ProcessCpuTimes() {
   rusage used{};
   if (getrusage(RUSAGE_SELF, &used) != 0) return {};
   return {Seconds(used.ru_stime), Seconds(used.ru_utime)};

@@ -94,10 +94,10 @@ class RespInfo {
 uint64_t ResidentBytes();
 
 /// Time on processors that the server's process has used, in the kernel and outside of it.
-struct CpuTimes {
+struct RespCpuTimes {
   double system_s = 0;
   double user_s = 0;
 };
-CpuTimes ProcessCpuTimes();
+RespCpuTimes ProcessCpuTimes();
 
 }  // namespace rowsocket::frontend

@@ -62,7 +62,7 @@ void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, b
 }
 
 std::string CpuLines() {
-  const CpuTimes used = ProcessCpuTimes();
+  const RespCpuTimes used = ProcessCpuTimes();
   char lines[256];
   snprintf(lines, sizeof(lines),
            "used_cpu_sys:%.6f\r\nused_cpu_user:%.6f\r\nused_cpu_sys_children:0.000000\r\n"

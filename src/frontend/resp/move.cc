@@ -30,7 +30,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   RespMove& move = *call.move;
   move.is_taken = move.is_put = false;
   base::Buffer text;
-  StringRow row(call, text);
+  RespStringRow row(call, text);
   Outcome outcome;
   if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
@@ -66,7 +66,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
     work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
     return Outcome::Fail(ErrorCode::kNumber);
   }
-  StringChange change(call);
+  RespStringChange change(call);
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;

@@ -22,7 +22,7 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
   const bool has_index =
       call.container != nullptr || (call.scan != nullptr && call.expiring_container != nullptr);
   if (!has_index) {
-    const Shape* const known = finder_.Find(call, requests_.repeats());
+    const RespShape* const known = finder_.Find(call, requests_.repeats());
     if (known == nullptr) return Found::kNo;
     call.index = known->index.get();
     if (call.may_be_string && !call.is_string) {

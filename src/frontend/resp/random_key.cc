@@ -46,10 +46,10 @@ std::string Between(std::string_view first, std::string_view last) {
 /// Finds rows of the database, and appends the keys of those that have not expired.
 Outcome FindKeys(const RespCall& call, const model::Request& request, engine::Session& session,
                  std::vector<std::string>* keys, size_t* rows) {
-  ScannedRows found(call.index->columns());
+  RespScannedRows found(call.index->columns());
   const Outcome outcome = session.Execute(*call.index, request, found);
   *rows = found.rows().size();
-  for (const ScannedRows::Row& row : found.rows()) {
+  for (const RespScannedRows::Row& row : found.rows()) {
     const auto& expires = row[kScannedExpires];
     if (row[kScannedDatabase] != std::string(call.scan->database)) continue;
     if (expires && IsExpired(Value(std::string_view(*expires)))) continue;

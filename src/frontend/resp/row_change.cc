@@ -58,7 +58,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
 }
 
 // One change for each column at most.
-RowChange::RowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns)
+RespRowChange::RespRowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns)
     : call_(call), columns_(columns), expiry_at_(PlaceOfExpiry(call)) {
   if (call.index->columns() <= kFew) return;
   many_.resize(call.index->columns());
@@ -66,7 +66,7 @@ RowChange::RowChange(const RespCall& call, std::span<const engine::ColumnFacts> 
 }
 
 // A row that has expired is absent; what is made in its place has nothing of it.
-Decision RowChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   count_ = 0;
   answer_ = 0;
   wrong_ = {};
@@ -83,12 +83,12 @@ Decision RowChange::Decide(std::span<const Value> row, std::span<const CellChang
   return has_row && !saw_row_ ? Decision::kRenew : Decision::kStore;
 }
 
-void RowChange::PutExpiry(int64_t at_ms) {
+void RespRowChange::PutExpiry(int64_t at_ms) {
   Put(static_cast<uint32_t>(expiry_at_),
       keyspace::ExpiryToCell(at_ms, *call_.expiring_container, &expiry_text_));
 }
 
-void RowChange::Touch(std::span<const Value> row) {
+void RespRowChange::Touch(std::span<const Value> row) {
   if (row.empty()) return;
   const int64_t now_ms = keyspace::ExpiryFromCell(row[expiry_at_]);
   switch (call_.verb) {
@@ -108,7 +108,7 @@ void RowChange::Touch(std::span<const Value> row) {
   answer_ = 1;
 }
 
-void RowChange::Make(std::span<const Value> row) {
+void RespRowChange::Make(std::span<const Value> row) {
   const bool exists = !row.empty();
   const auto columns =
       static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoPlace ? 1 : 0));
@@ -153,7 +153,7 @@ void RowChange::Make(std::span<const Value> row) {
   }
 }
 
-bool RowChange::MayChangeField(std::span<const Value> row, uint32_t columns) {
+bool RespRowChange::MayChangeField(std::span<const Value> row, uint32_t columns) {
   has_old_ = !row.empty() && columns != 0 && !row[0].is_null();
   changes_field_ = false;
   if (has_old_ && row[0].text().size() > model::kRespStringBytesMax) {
@@ -169,14 +169,14 @@ bool RowChange::MayChangeField(std::span<const Value> row, uint32_t columns) {
   return changes_field_;
 }
 
-std::string_view RowChange::ValueOf(const std::string& field) const {
+std::string_view RespRowChange::ValueOf(const std::string& field) const {
   for (size_t i = call_.arguments.size() - 2; i >= 2; i -= 2) {
     if (call_.arguments[i] == field) return call_.arguments[i + 1];
   }
   return {};
 }
 
-void RowChange::Increment(std::span<const Value> row) {
+void RespRowChange::Increment(std::span<const Value> row) {
   int64_t by = 0, now = 0;
   ParseInteger(call_.arguments[3], &by);
   if (row.empty()) {
@@ -196,7 +196,7 @@ void RowChange::Increment(std::span<const Value> row) {
 }
 
 // What the column could not keep is refused, so that the reply is what the row has.
-void RowChange::IncrementFloat(std::span<const Value> row) {
+void RespRowChange::IncrementFloat(std::span<const Value> row) {
   if (row.empty()) {
     wrong_ = "NOROW there is no such row: HINCRBYFLOAT does not insert one, HSET does";
     return;

@@ -24,7 +24,7 @@ constexpr bool ChangesFields(RespVerb verb) {
   return IsSet(verb) || verb == RespVerb::kHDel || verb == RespVerb::kHIncrBy ||
          verb == RespVerb::kHIncrByFloat;
 }
-/// Whether the call is done by a RowChange.
+/// Whether the call is done by a RespRowChange.
 bool IsRowChange(const RespCall& call);
 /// Whether the change depends on the types of the columns.
 bool NeedsFacts(const RespCall& call);
@@ -32,10 +32,10 @@ bool NeedsFacts(const RespCall& call);
 void PrepareRowChange(RespCall& call, base::Arena& arena);
 
 /// Decides about the row of a call.
-class RowChange final : public model::RowEditor {
+class RespRowChange final : public model::RowEditor {
  public:
   /// `columns`: facts of the opened columns where NeedsFacts says so; empty otherwise.
-  RowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns);
+  RespRowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns);
 
   // Of the last decision:
   int64_t answer() const { return answer_; }

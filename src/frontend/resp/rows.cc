@@ -304,7 +304,7 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
 }
 
 /// A field that HDEL leaves, because its value is computed, was not removed.
-void AppendOfFieldScript(resp::Version version, const RespCall& call, const RowChange& change,
+void AppendOfFieldScript(resp::Version version, const RespCall& call, const RespRowChange& change,
                          base::Buffer& out) {
   const bool is_left = call.verb == Verb::kHDel && change.answer() == 0;
   switch (call.script) {
@@ -326,7 +326,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
     if (!outcome.ok()) return outcome;
     facts.columns.resize(call.index->columns());
   }
-  RowChange change(call, facts.columns);
+  RespRowChange change(call, facts.columns);
   model::Request request = call.request;
   request.edit.editor = &change;
   model::NoRows none;

@@ -85,13 +85,13 @@ size_t KeyBegin(const RespCall& call) {
 }
 
 /// Whether the first of the scanned columns says that the row has expired.
-bool HasExpired(const RespCall& call, const ScannedRows::Row& row) {
+bool HasExpired(const RespCall& call, const RespScannedRows::Row& row) {
   if (KeyBegin(call) == 0 || !row[0]) return false;
   return keyspace::ExpiryFromCell(Value(std::string_view(*row[0]))) <= call.keyspaces->NowMs();
 }
 
 /// The key that names the row of a container, or nothing: it has none.
-std::optional<std::string> KeyOfItem(const RespCall& call, const ScannedRows::Row& row) {
+std::optional<std::string> KeyOfItem(const RespCall& call, const RespScannedRows::Row& row) {
   const keyspace::Container& container = *call.container;
   const size_t begin = KeyBegin(call);
   std::string key(call.scan->prefix);
@@ -107,7 +107,7 @@ std::optional<std::string> KeyOfItem(const RespCall& call, const ScannedRows::Ro
 }
 
 /// The key that names the row, or nothing: it has none, or has expired.
-std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& row) {
+std::optional<std::string> KeyOf(const RespCall& call, const RespScannedRows::Row& row) {
   if (HasExpired(call, row)) return std::nullopt;
   if (call.container != nullptr) return KeyOfItem(call, row);
   if (call.is_string) {
@@ -128,7 +128,7 @@ std::optional<std::string> KeyOf(const RespCall& call, const ScannedRows::Row& r
   return key;
 }
 
-RespCursors::Position PositionOf(const RespCall& call, const ScannedRows::Row& row) {
+RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Row& row) {
   RespCursors::Position position{std::string(call.scan->space), {}};
   const size_t begin = KeyBegin(call);
   const size_t end = call.container == nullptr && call.is_string ? kScannedKey + 1 : row.size();
@@ -162,7 +162,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
     work.wrong = "NOTSERVED keys of FLOAT, DOUBLE and TIMESTAMP are not listed: use SELECT in SQL";
     return Outcome::Fail(ErrorCode::kNumber);
   }
-  ScannedRows found(call.index->columns());
+  RespScannedRows found(call.index->columns());
   const Outcome outcome = session.Execute(*call.index, call.request, found);
   if (!outcome.ok()) return outcome;
   const bool goes_on = found.rows().size() == call.request.find.limit;
@@ -173,7 +173,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   }
   std::vector<std::string> keys;
   size_t bytes = 0;
-  for (const ScannedRows::Row& row : found.rows()) {
+  for (const RespScannedRows::Row& row : found.rows()) {
     std::optional<std::string> key = KeyOf(call, row);
     if (!key || !MatchesPattern(scan.pattern, *key)) continue;
     bytes += key->size();
@@ -194,12 +194,12 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
 // Rows are counted one by one as far as that takes no time; where there are more, the statistics of
 // the table say about how many they are.
 Outcome CountKeys(const RespCall& call, engine::Session& session, base::Buffer& out) {
-  ScannedRows found(call.index->columns());
+  RespScannedRows found(call.index->columns());
   Outcome outcome = session.Execute(*call.index, call.request, found);
   if (!outcome.ok()) return outcome;
   auto count = static_cast<uint64_t>(
       std::count_if(found.rows().begin(), found.rows().end(),
-                    [&](const ScannedRows::Row& row) { return KeyOf(call, row).has_value(); }));
+                    [&](const RespScannedRows::Row& row) { return KeyOf(call, row).has_value(); }));
   if (found.rows().size() == call.request.find.limit) {
     uint64_t estimate = 0;
     outcome = session.EstimateRows(*call.index, &estimate);
@@ -223,7 +223,7 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
   std::string database, key;
   Value last[2];
   for (;;) {
-    ScannedRows found(call.index->columns());
+    RespScannedRows found(call.index->columns());
     const Outcome outcome = session.Execute(*call.index, request, found);
     if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);

@@ -16,11 +16,11 @@ namespace rowsocket::frontend {
 enum ScanColumn : uint32_t { kScannedDatabase, kScannedKey, kScannedExpires };
 
 /// Takes the rows of a find: the values of their columns.
-class ScannedRows final : public model::RowSink {
+class RespScannedRows final : public model::RowSink {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
-  explicit ScannedRows(size_t columns) : columns_(columns) {}
+  explicit RespScannedRows(size_t columns) : columns_(columns) {}
   bool Cell(std::string_view text) override {
     Add(std::string(text));
     return true;

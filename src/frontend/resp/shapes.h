@@ -1,8 +1,8 @@
 // What a connection has found of the tables that its commands name, by the shape of the command: an
 // open index, or why there is none.
 //
-// Threads: one owner. Lifetime: a Shape stays where it is until it is erased. Erasing a shape makes
-// Repeated forget the one that Repeat has kept. The former index of a shape is kept until
+// Threads: one owner. Lifetime: a RespShape stays where it is until it is erased. Erasing a shape
+// makes Repeated forget the one that Repeat has kept. The former index of a shape is kept until
 // ReleaseFormer, because items of a turn may use it.
 #pragma once
 
@@ -19,21 +19,21 @@
 
 namespace rowsocket::frontend {
 
-struct Shape {
+struct RespShape {
   std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
   int64_t opened_ms = 0;
   model::Error error;
 };
 
-class Shapes {
+class RespShapes {
  public:
   /// Null: there is no shape of this name.
-  const Shape* Find(const std::string& name) const {
+  const RespShape* Find(const std::string& name) const {
     const auto found = shapes_.find(name);
     return found == shapes_.end() ? nullptr : &found->second;
   }
-  void Put(const std::string& name, Shape shape) {
-    Shape& place = shapes_[name];
+  void Put(const std::string& name, RespShape shape) {
+    RespShape& place = shapes_[name];
     KeepFormer(&place, shape.index);
     place = std::move(shape);
   }
@@ -68,21 +68,21 @@ class Shapes {
   }
   void ForgetRepeated() { repeated_ = nullptr; }
   /// The shape that Repeat has kept. Null: none is kept, or it is another table's.
-  const Shape* Repeated(const RespKey& key) const {
+  const RespShape* Repeated(const RespKey& key) const {
     const bool is_it =
         repeated_ != nullptr && key.db == db_ && key.table == table_ && key.index == index_;
     return is_it ? repeated_ : nullptr;
   }
 
  private:
-  void KeepFormer(Shape* shape, const std::shared_ptr<engine::Index>& next) {
+  void KeepFormer(RespShape* shape, const std::shared_ptr<engine::Index>& next) {
     if (shape->index != nullptr && shape->index != next) former_.push_back(std::move(shape->index));
   }
 
-  std::unordered_map<std::string, Shape> shapes_;
+  std::unordered_map<std::string, RespShape> shapes_;
   std::vector<std::shared_ptr<engine::Index>> former_;
-  const Shape* repeated_ = nullptr;  ///< One of shapes_; null: none.
-  std::string db_, table_, index_;   ///< The names of which repeated_ is the shape.
+  const RespShape* repeated_ = nullptr;  ///< One of shapes_; null: none.
+  std::string db_, table_, index_;       ///< The names of which repeated_ is the shape.
 };
 
 }  // namespace rowsocket::frontend

@@ -239,7 +239,7 @@ std::string_view EncodingOf(std::string_view text) {
   return text.size() <= kEmbeddedMax ? "embstr" : "raw";
 }
 
-void AppendRead(RespWork& work, const RespCall& call, const StringRow& row, base::Buffer& out) {
+void AppendRead(RespWork& work, const RespCall& call, const RespStringRow& row, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kMGet:
       if (call.is_first) resp::AppendArray(call.arguments.size() - 1, &out);
@@ -271,7 +271,7 @@ void AppendRead(RespWork& work, const RespCall& call, const StringRow& row, base
   }
 }
 
-void AppendChanged(RespWork& work, const RespCall& call, const StringChange& change,
+void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange& change,
                    base::Buffer& out) {
   switch (call.verb) {
     case Verb::kDel:
@@ -453,14 +453,14 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
   if (ReadsString(call.verb)) {
     thread_local base::Buffer text;
     if (text.capacity() > model::kKeptValueBytesMax) text.Release();
-    StringRow row(call, text);
+    RespStringRow row(call, text);
     Outcome outcome;
     if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
     if (outcome.ok()) CountLookup(work, call, row.is_there());
     if (outcome.ok()) AppendRead(work, call, row, out);
     return outcome;
   }
-  StringChange change(call);
+  RespStringChange change(call);
   Outcome outcome;
   if (call.key_cannot_exist) {
     std::span<const CellChange> changes;

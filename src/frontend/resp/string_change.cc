@@ -34,13 +34,14 @@ bool IsZero(std::string_view text) {
 
 }  // namespace
 
-StringChange::StringChange(const RespCall& call) : call_(call), row_(call, text_) {
+RespStringChange::RespStringChange(const RespCall& call) : call_(call), row_(call, text_) {
   if (call.container == nullptr || call.container->values == 1) return;
   many_.resize(call.container->values + 3);
   changes_ = many_.data();
 }
 
-Decision StringChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
+Decision RespStringChange::Decide(std::span<const Value> row,
+                                  std::span<const CellChange>* changes) {
   row_.TakeRow(row);
   has_row_ = !row.empty();
   is_there_ = row_.is_there();
@@ -65,7 +66,7 @@ Decision StringChange::Decide(std::span<const Value> row, std::span<const CellCh
   return decision;
 }
 
-Decision StringChange::Make() {
+Decision RespStringChange::Make() {
   switch (call_.verb) {
     case Verb::kDel:
     case Verb::kGetDel:
@@ -121,25 +122,25 @@ Decision StringChange::Make() {
   return Set();
 }
 
-Decision StringChange::Decline(std::string_view why) {
+Decision RespStringChange::Decline(std::string_view why) {
   wrong_ = why;
   return Decision::kKeep;
 }
 
-Decision StringChange::Set() {
+Decision RespStringChange::Set() {
   done_ = !(command().only_if_absent && is_there_) && !(command().only_if_there && !is_there_);
   if (!done_) return Decision::kKeep;
   const bool keeps = command().expires == Expires::kKeep;
   return Change(command().value, keeps && !is_there_ ? Expires::kNever : command().expires);
 }
 
-Decision StringChange::Store(std::string_view made) {
+Decision RespStringChange::Store(std::string_view made) {
   keeps_flags_ = true;
   return Change(made, is_there_ ? Expires::kKeep : Expires::kNever);
 }
 
 // Nothing to set leaves the key as it is.
-Decision StringChange::SetRange() {
+Decision RespStringChange::SetRange() {
   const std::string_view text = call_.arguments[3];
   const auto from = static_cast<size_t>(command().from);
   number_ = static_cast<int64_t>(old_.size());
@@ -152,7 +153,7 @@ Decision StringChange::SetRange() {
 }
 
 // A number without an expiry is counted anew by kCountInWindow, and gets one by kAddInWindow.
-Decision StringChange::CountInTime() {
+Decision RespStringChange::CountInTime() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
   if (script == RespScript::kReadWindow) return Decision::kKeep;
@@ -171,13 +172,13 @@ Decision StringChange::CountInTime() {
   return Change(new_, Expires::kAt);
 }
 
-int64_t StringChange::TimeLeftMs() const {
+int64_t RespStringChange::TimeLeftMs() const {
   if (!is_there_) return -2;
   return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
 }
 
 /// What the scripts of locks do where the string is the token.
-Decision StringChange::ChangeLock() {
+Decision RespStringChange::ChangeLock() {
   if (call_.script == RespScript::kAcquireWithPrefix) {
     const auto size = static_cast<size_t>(command().token_bytes_compared);
     done_ = !is_there_ || old_.substr(0, size) == command().token.substr(0, size);
@@ -210,7 +211,7 @@ Decision StringChange::ChangeLock() {
   return at_ms_ <= now_ms ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
 
-Decision StringChange::Increment() {
+Decision RespStringChange::Increment() {
   int64_t now = 0;
   if (is_there_ && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, command().by, &number_)) {
@@ -220,7 +221,7 @@ Decision StringChange::Increment() {
   return Store(new_);
 }
 
-Decision StringChange::IncrementFloat() {
+Decision RespStringChange::IncrementFloat() {
   long double now = 0;
   if (is_there_ && !ParseFloat(old_, &now)) return Decline(kNoFloat);
   now += command().by_float;
@@ -229,7 +230,7 @@ Decision StringChange::IncrementFloat() {
   return Store(new_);
 }
 
-Decision StringChange::Expire() {
+Decision RespStringChange::Expire() {
   if (!is_there_) return Decision::kKeep;
   done_ = MayExpire(command(), row_.expires_ms());
   if (!done_) return Decision::kKeep;
@@ -237,13 +238,13 @@ Decision StringChange::Expire() {
                                                  : Change(std::nullopt, Expires::kAt);
 }
 
-Decision StringChange::Change(std::optional<std::string_view> value, Expires expires) {
+Decision RespStringChange::Change(std::optional<std::string_view> value, Expires expires) {
   const bool puts =
       (!value || PutValue(*value)) && PutExpiry(expires) && PutToken(value.has_value());
   return puts ? Decision::kStore : Decision::kKeep;
 }
 
-bool StringChange::PutValue(std::string_view value) {
+bool RespStringChange::PutValue(std::string_view value) {
   if (call_.container == nullptr) {
     Put(kValue, Value(value));
     return true;
@@ -271,7 +272,7 @@ bool StringChange::PutValue(std::string_view value) {
   return true;
 }
 
-bool StringChange::PutExpiry(Expires expires) {
+bool RespStringChange::PutExpiry(Expires expires) {
   if (expires == Expires::kKeep) return true;
   const int64_t at_ms = expires == Expires::kNever ? keyspace::kNever : at_ms_;
   if (call_.container == nullptr) {
@@ -295,7 +296,7 @@ bool StringChange::PutExpiry(Expires expires) {
 
 // A change of the expiry alone keeps the token, as memcached's touch does: a column that updates
 // itself is told so.
-bool StringChange::PutToken(bool changes_value) {
+bool RespStringChange::PutToken(bool changes_value) {
   if (call_.container == nullptr || call_.container->token == TokenKind::kHash) return true;
   const keyspace::Container& container = *call_.container;
   if (!changes_value) {
@@ -313,17 +314,17 @@ bool StringChange::PutToken(bool changes_value) {
   return true;
 }
 
-void StringChange::PutTold(uint32_t column, const Value& value) {
+void RespStringChange::PutTold(uint32_t column, const Value& value) {
   Put(column, value);
   changes_[count_ - 1].fit = CellChange::Fit::kTold;
 }
 
-void StringChange::Put(uint32_t column, const Value& value, bool keeps) {
+void RespStringChange::Put(uint32_t column, const Value& value, bool keeps) {
   if (column == Layout::kNone) return;
   changes_[count_++] = {column, value, keeps};
 }
 
-void AppendOfScript(resp::Version version, const RespCall& call, const StringChange& change,
+void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
                     base::Buffer& out) {
   switch (call.script) {
     case RespScript::kCountInWindow:

@@ -19,9 +19,9 @@ namespace rowsocket::frontend {
 /// Whether EXPIRE with its conditions sets the expiry of a key that expires at this time now.
 bool MayExpire(const RespStringCommand& command, int64_t expires_ms);
 
-class StringChange final : public model::RowEditor {
+class RespStringChange final : public model::RowEditor {
  public:
-  explicit StringChange(const RespCall& call);
+  explicit RespStringChange(const RespCall& call);
 
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>* changes) override;
@@ -64,7 +64,7 @@ class StringChange final : public model::RowEditor {
 
   const RespCall& call_;
   base::Buffer text_;
-  StringRow row_;
+  RespStringRow row_;
   base::Arena arena_;
   /// The changes of one value column, flags, token and expiry; with more value columns they are in
   /// `many_`.
@@ -85,7 +85,7 @@ class StringChange final : public model::RowEditor {
 };
 
 /// The reply to a script, of all but those that set a value as SET does.
-void AppendOfScript(resp::Version version, const RespCall& call, const StringChange& change,
+void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
                     base::Buffer& out);
 
 }  // namespace rowsocket::frontend

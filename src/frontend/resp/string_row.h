@@ -39,10 +39,10 @@ inline bool IsExpired(const model::Value& expires) {
 }
 
 /// Takes the cells of one row.
-class StringRow final : public model::RowSink {
+class RespStringRow final : public model::RowSink {
  public:
   /// `text`: where the row's value is kept.
-  StringRow(const RespCall& call, base::Buffer& text) : call_(call), text_(text) {
+  RespStringRow(const RespCall& call, base::Buffer& text) : call_(call), text_(text) {
     text.Truncate(0);
     if (call.container == nullptr) return;
     const keyspace::Container& container = *call.container;

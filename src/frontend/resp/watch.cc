@@ -44,7 +44,7 @@ class RowText final : public model::RowSink {
   bool is_expired_ = false;
   std::string text_;
   base::Buffer value_;
-  std::optional<StringRow> string_;
+  std::optional<RespStringRow> string_;
 };
 
 bool SameKey(const RespCall& a, const RespCall& b) {

@@ -55,6 +55,23 @@ def test_documents_say_what_the_code_says():
     run("scripts/check-docs")
 
 
+def test_protocols_share_no_name():
+    """The protocols' folders in src/frontend, and in src/plugin, share a namespace: CONTRIBUTING.md, "Style"."""
+    types = re.compile(r"^(?:class|struct|enum class) (\w+)\b(?! *;)", re.M)
+    functions = re.compile(r"^(?!return|using|static_assert)[A-Za-z\[][^(={;\n/]*?(\w+)\(", re.M)
+    for layer in ("frontend", "plugin"):
+        protocol_of = {}
+        for header in sorted((REPOSITORY / "src" / layer).glob("*/*.h")):
+            protocol, text = header.parent.name, header.read_text(encoding="utf-8")
+            if protocol == "contract":
+                continue
+            for name in types.findall(text):
+                assert name.lower().startswith(protocol), f"{header}: {name} does not begin with its protocol"
+            for name in functions.findall(text):
+                assert protocol_of.setdefault(name, protocol) == protocol, f"{header}: two protocols have {name}"
+        assert protocol_of, layer
+
+
 @pytest.mark.parametrize("document",
                          ["README.md", "docs/INSTALL.md", "docs/MYSQL.md", "docs/OPERATIONS.md"])
 def test_each_command_is_run_somewhere(document):

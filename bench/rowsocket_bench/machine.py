@@ -90,9 +90,13 @@ def description():
             "memory_gib": memory_gib(), "kernel": platform.release(), "versions": versions()}
 
 
+def short_cpu(about):
+    """The name of the CPU without what all of its makers' names have."""
+    return " ".join(re.sub(r"\((R|TM)\)|\b(CPU|Processor|\d+-Core)\b|@.*", " ", about["cpu"]).split())
+
+
 def file_name(about):
     """DATE-CPU-COMMIT.jsonl"""
-    words = re.sub(r"\((R|TM)\)|\b(CPU|Processor|\d+-Core)\b|@.*", " ", about["cpu"])
-    cpu = re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-").lower()
+    cpu = re.sub(r"[^A-Za-z0-9]+", "-", short_cpu(about)).strip("-").lower()
     date = about["time"][:10].replace("-", "")
     return f"{date}-{cpu}-{about['commit'].rstrip('+')}.jsonl"

@@ -1,7 +1,7 @@
 """The figures that a reader wants first: the hot row, finds at one depth, the cost of a request, and the
 cases in which other systems are faster. Each case is named in words."""
 
-from . import judge, stats, tables
+from . import judge, machine, stats, tables
 
 HOT = (64, 256, 1024, 4096)
 SYSTEMS = ("ours", "bundled", "memcached", "SQL", "null server")
@@ -22,6 +22,7 @@ MISSING = {("P3", "SQL"): "one statement at a time on a connection",
            ("P7-256", "memcached"): "it keeps nothing on disk"}
 # The overview names ratios below this one; ratios above it are within the spread of repeated runs.
 SLOWER = 0.95
+RATIO = "Ratio: the median of the rounds' ratios, which is not the ratio of the two medians in its row."
 NAMES = {"ours": "Rowsocket", "bundled": "bundled plugin"}
 
 
@@ -92,9 +93,19 @@ def cost_table(results):
                         " and a connection of SQL has one statement at a time.")
 
 
+def beside_others(results, title, found, note=""):
+    """A table of the cases in which another system is ahead; found: the result of each case, and the row's cells.
+    Where the results are of several runs, each row names its own: machines and days differ as systems do."""
+    several = len({result.run.get("file") for result in results.values()}) > 1
+    rows = [[result.title, *([f"{machine.short_cpu(result.run)}, {result.run['time'][:10]}"] if several else []),
+             *cells] for result, *cells in found]
+    return tables.Table(title, ("work", *(["measured on"] if several else []), "the other", "Rowsocket",
+                                "the other has", "ratio"), rows, f"{note} {RATIO}".lstrip())
+
+
 def slower_table(results):
     """Every case in which another system has more requests/s."""
-    rows = []
+    found = []
     for result in results.values():
         metric = "rows_s" if result.id == "P8-bulk" else "rps"
         ours = result.series("ours", metric)
@@ -103,27 +114,25 @@ def slower_table(results):
                 continue
             ratio, _ = stats.ratio(ours, result.series(label, metric))
             if ratio is not None and ratio < SLOWER:
-                rows.append([result.title, name(label), tables.number(metric, stats.median(ours)),
-                             tables.number(metric, stats.median(result.series(label, metric))),
-                             f"{ratio:.2f}"])
-    return tables.Table("Where others are faster", ("work", "the other", "Rowsocket", "the other has",
-                                                    "ratio"), rows,
-                        f"All cases of these runs in which Rowsocket has less than {SLOWER} of another"
-                        " system's requests/s (or rows/s).")
+                found.append([result, name(label), tables.number(metric, stats.median(ours)),
+                              tables.number(metric, stats.median(result.series(label, metric))),
+                              f"{ratio:.2f}"])
+    return beside_others(results, "Where others are faster", found,
+                         f"All cases of these runs in which Rowsocket has less than {SLOWER} of another"
+                         " system's requests/s (or rows/s).")
 
 
 def late_table(results):
     """On a fixed schedule no system has more requests/s than another, so the table compares how late the
     replies are."""
-    rows = []
+    found = []
     for result in tables.curve_points(results, "rate"):
         for target in result.targets:
             verdict = judge.judge(result, target)
             if verdict.value is not None and verdict.value > 1:
-                rows.append([result.title, name(target.other), tables.value_of("p99_us", verdict.ours),
-                             tables.value_of("p99_us", verdict.other), f"{verdict.value:.2f}"])
-    return tables.Table("Where others answer sooner at the same rate: latency p99",
-                        ("work", "the other", "Rowsocket", "the other has", "ratio"), rows)
+                found.append([result, name(target.other), tables.value_of("p99_us", verdict.ours),
+                              tables.value_of("p99_us", verdict.other), f"{verdict.value:.2f}"])
+    return beside_others(results, "Where others answer sooner at the same rate: latency p99", found)
 
 
 def all_tables(results):

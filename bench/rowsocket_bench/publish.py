@@ -197,8 +197,9 @@ def readme(files):
     sources = [f"`{run['file']}` (commit `{run['commit']}`, {run['cpu']}, {run['cores']} cores that"
                f" server and load generator share, {run['rows']:,} rows)" for run in runs.values()]
     return table + "\n" + textwrap.fill(
-        f"Medians of windows in turns; source: {', '.join(sources)} in"
-        " [bench/results](bench/results).", 105, break_long_words=False, break_on_hyphens=False) + "\n"
+        "Requests/s: medians of windows in turns. A ratio is the median of the rounds' ratios, not the ratio of two"
+        f" medians. Source: {', '.join(sources)} in [bench/results](bench/results).", 105,
+        break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def publish_beside(files, say):

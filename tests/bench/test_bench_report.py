@@ -131,6 +131,22 @@ def test_the_overview_begins_with_the_hot_row_and_names_what_is_slower(whole, fo
     writer.write("done", case=case.id)
     slower = overview.slower_table(results.read([writer.path])[1])
     assert slower.rows == [[case.title, "bundled plugin", "80", "100", "0.80"]]
+    assert "median of the rounds' ratios" in slower.note
+
+
+def test_a_row_names_its_run_where_the_results_are_of_several(tmp_path):
+    files = []
+    for day, case in enumerate(plans.cases_of(plans.Plan(), "canonical")[1:3], 1):
+        writer = results.Writer(tmp_path / f"{day}.jsonl")
+        writer.write("run", **{**RUN, "time": f"2026-11-2{day}T20:00:00+00:00", "cpu": "Some(R) CPU 7"})
+        writer.case(case)
+        for label, rps in (("ours", 80), ("bundled", 100)):
+            writer.write("sample", case=case.id, label=label, round=0, load="1 x 1", values={"rps": rps})
+        writer.write("done", case=case.id)
+        files.append(writer.path)
+    slower = overview.slower_table(results.read(files)[1])
+    assert [row[1] for row in slower.rows] == ["Some 7, 2026-11-21", "Some 7, 2026-11-22"]
+    assert {len(row) for row in slower.rows} == {len(slower.head)} == {6}
 
 
 def test_figures_of_the_readme_name_their_run(whole):

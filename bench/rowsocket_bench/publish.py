@@ -194,7 +194,7 @@ def readme(files):
         rows.append((words, f"{ours:,.0f}", ", ".join(beside_it)))
         runs.setdefault((result.run.get("file"), result.run.get("commit")), result.run)
     table = tables.Table("", ("work", "requests/s", "which is"), rows).markdown().split("\n", 2)[2]
-    sources = [f"`{run['file']}` (commit `{run['commit']}`, {run['cpu']}, {run['cores']} cores that"
+    sources = [f"`{run['file']}` ({run['time'][:10]}, {run['cpu']}, {run['cores']} cores that"
                f" server and load generator share, {run['rows']:,} rows)" for run in runs.values()]
     return table + "\n" + textwrap.fill(
         "Requests/s: medians of windows in turns. A ratio is the median of the rounds' ratios, not the ratio of two"

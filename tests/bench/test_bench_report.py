@@ -151,7 +151,7 @@ def test_a_row_names_its_run_where_the_results_are_of_several(tmp_path):
 
 def test_figures_of_the_readme_name_their_run(whole):
     text = publish.readme([whole])
-    assert "3.0 x memcached's" in text and "`run.jsonl` (commit `0123456789`" in text.replace("\n", " ")
+    assert "3.0 x memcached's" in text and "`run.jsonl` (2026-11-21, Some CPU" in text.replace("\n", " ")
 
 
 def test_the_page_needs_nothing_else(whole, draws_nothing_twice):

@@ -1,4 +1,4 @@
-"""The canonical table: P0 to P10, as the requirements name these cases, each with its targets."""
+"""The canonical table: the cases that docs/BENCHMARKS.md calls P0 to P10, each with its targets."""
 
 from . import loads
 from .model import Case, Entry, Target

@@ -76,7 +76,7 @@ class Case:
     title: str
     entries: tuple
     targets: tuple = ()
-    row: str = ""           # the row in the requirements: P0 ... P11, M1 ..., H1 ...
+    row: str = ""           # the row of docs/BENCHMARKS-FIGURES.md that it belongs to: P0 ... P11, M1 ..., H ...
     curve: str = ""
     x: float = 0
     rounds: int = 5

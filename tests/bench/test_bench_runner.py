@@ -168,7 +168,7 @@ def test_progress_says_which_of_how_many_and_how_long():
     assert said[1].startswith("[2/2, 0:34 gone, about 0:30 left]")
 
 
-def test_every_row_of_the_requirements_is_measured():
+def test_every_row_of_the_tables_is_measured():
     plan = plans.Plan()
     plan.want_sizes()
     cases = plans.cases_of(plan, "full")

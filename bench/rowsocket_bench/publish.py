@@ -7,7 +7,6 @@ import html
 import pathlib
 import re
 import shutil
-import textwrap
 
 from . import judge, overview, plan as plans, plots, results as store, servers, stats, tables
 from .machine import REPOSITORY
@@ -49,6 +48,11 @@ def machine_lines(runs):
             f" {run['cores']} cores, {run['memory_gib']} GiB, Linux {run['kernel']}; {versions};"
             f" {run['rows']:,} rows.{quick}")
     return list(seen.values())
+
+
+def run_list(runs):
+    """The same as a list of a document."""
+    return "\n".join(tables.wrapped(f"- {line}", "  ") for line in machine_lines(runs))
 
 
 def short_version(text):
@@ -132,7 +136,7 @@ def overview_part(files):
     parts = [image(drawn, name) for name in plots.FIRST if name in drawn]
     parts += [table.markdown().rstrip() for table in made]
     parts.append("The runs that these figures are of (a later file decides where a case is in"
-                 " several):\n\n" + "\n".join(f"- {line}" for line in machine_lines(runs)))
+                 " several):\n\n" + run_list(runs))
     if drawn:
         parts.append("All plots and tables on one page: [docs/benchmarks/index.html]"
                      "(benchmarks/index.html).")
@@ -170,7 +174,7 @@ def document(files):
 def beside(files):
     """The results of another machine for the same targets: less than a document of its own."""
     runs, results = store.read(files)
-    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
+    parts = [run_list(runs),
              reached_line(results, never_run(results))]
     parts += [table.markdown().rstrip() for table in tables.all_tables(results)
               if table.head[-1] == tables.VERDICT]
@@ -196,10 +200,9 @@ def readme(files):
     table = tables.Table("", ("work", "requests/s", "which is"), rows).markdown().split("\n", 2)[2]
     sources = [f"`{run['file']}` ({run['time'][:10]}, {run['cpu']}, {run['cores']} cores that"
                f" server and load generator share, {run['rows']:,} rows)" for run in runs.values()]
-    return table + "\n" + textwrap.fill(
+    return table + "\n" + tables.wrapped(
         "Requests/s: medians of windows in turns. A ratio is the median of the rounds' ratios, not the ratio of two"
-        f" medians. Source: {', '.join(sources)} in [bench/results](bench/results).", 105,
-        break_long_words=False, break_on_hyphens=False) + "\n"
+        f" medians. Source: {', '.join(sources)} in [bench/results](bench/results).") + "\n"
 
 
 def publish_beside(files, say):
@@ -215,7 +218,7 @@ def of_mysql(files):
     drawn = plots.draw(results)
     parts = [image(drawn, name, "benchmarks/mysql") for name in drawn]
     parts += [table.markdown().rstrip() for table in overview.all_tables(results)]
-    parts += ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+    parts += [run_list(runs), reached_line(results)]
     parts += [table.markdown().rstrip() for table in tables.all_tables(results)]
     return "\n\n".join(parts) + "\n", drawn
 
@@ -244,7 +247,7 @@ def publish_resp(files, say):
         version = short_version(runs[0]["versions"][family])
         parts.append(f"## {'MySQL' if family == 'mysql' else 'MariaDB'} {version}")
         parts += [image(own, name, "benchmarks/resp") for name in own]
-        parts += ["\n".join(f"- {line}" for line in machine_lines(runs)), reached_line(results)]
+        parts += [run_list(runs), reached_line(results)]
         parts += [table.markdown().rstrip() for table in (overview.slower_table(results), *tables.all_tables(results))
                   if table.rows]
     write_plots(RESP_PLOTS, drawn)
@@ -268,7 +271,7 @@ def publish_servers(files, say):
     runs, lines = servers.by_line(files)
     if len(lines) < 2:
         raise ValueError("these files are of one line of MariaDB; scripts/bench --server names another")
-    parts = ["\n".join(f"- {line}" for line in machine_lines(runs)),
+    parts = [run_list(runs),
              servers.table(lines).markdown().rstrip(), servers.ratios(lines).markdown().rstrip()]
     write_marked(BESIDE, "lines of MariaDB", "\n\n".join(parts) + "\n", say)
     return 0

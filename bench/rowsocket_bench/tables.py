@@ -2,6 +2,7 @@
 
 import dataclasses
 import html
+import textwrap
 
 from . import judge, stats
 from .model import METRICS, metric_text
@@ -21,6 +22,7 @@ CURVES = {
     "columns": "CPU per find in us, by columns asked for",
     "values": "CPU per find in us, by bytes of the value",
 }
+COLUMNS = 120  # of prose in a document
 VERDICT = "reached"  # The last column of tables of targets; no other table has it.
 CURVE_METRIC = {"rows": "total_us", "columns": "total_us", "values": "total_us", "rate": "p99_us"}
 
@@ -35,7 +37,7 @@ class Table:
     def markdown(self):
         lines = [f"### {self.title}", ""]
         if self.note:
-            lines += [self.note, ""]
+            lines += [wrapped(self.note), ""]
         lines += ["| " + " | ".join(self.head) + " |", "|" + "---|" * len(self.head)]
         lines += ["| " + " | ".join(row) + " |" for row in self.rows]
         return "\n".join(lines) + "\n"
@@ -55,6 +57,11 @@ class Table:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
                  for row in rows]
         return "\n".join([self.title, *lines])
+
+
+def wrapped(text, indent=""):
+    """The text in lines of a document; indent: before each but the first, as in a list."""
+    return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def miss(row):

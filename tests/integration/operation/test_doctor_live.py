@@ -133,6 +133,17 @@ def test_logins_that_an_accounts_limit_refuses_are_told_from_wrong_passwords(mak
         says(server, "handlersocket has refused", "most not for a wrong password", "hourly@127.% (MAX_QUERIES_PER_HOUR 5)")
 
 
+def test_an_account_beyond_its_rate_is_named_with_the_variable(make_server):
+    server = make_server(options=logins.OPTIONS)
+    sql = logins.prepare(server)
+    client, answer = logins.log_in(server, "app", "right")
+    assert answer == OK
+    index = client.opened("g", "t", "", "v")
+    sql.run("SET GLOBAL handlersocket_account_requests_per_second = 3")
+    with busy(lambda: index.find("=", [1])):
+        says(server, "were answered account_rate", "raise *_account_requests_per_second")
+
+
 def test_requests_that_fail_are_named_with_the_reason(table, server, hs_rd):
     def write():
         hs_rd.request(0, "+", 1, 5)

@@ -1,7 +1,7 @@
-// Why a request fails: the causes, by names that belong to no protocol. Each protocol has its own
-// table of answers to the causes: spec/errors.tsv for HandlerSocket,
-// src/frontend/memcached/replies.cc for memcached, src/frontend/resp/error_text.cc for RESP.
-// Threads: plain values.
+// Why a request fails, whichever protocol it came over. Most causes have HandlerSocket's word for
+// them as their name. Each protocol has its own table of answers to the causes: spec/errors.tsv for
+// HandlerSocket, src/frontend/memcached/replies.cc for memcached, src/frontend/resp/error_text.cc
+// for RESP. Threads: plain values.
 #pragma once
 
 #include <cstddef>

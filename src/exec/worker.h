@@ -5,17 +5,17 @@
 //                                                         `-> into the batch: executor  -> send
 // Connections that write go into the batch, with all their ready requests; connections that read
 // are served at once. Each part of a worker owns what it looks after:
+//   HeldReplies     replies that wait for other workers' commits
 //   ClientTable     the connections: which there are, which are ready, idle, closed
 //   Acceptor        taking new ones from the port's listeners
-//   ItemReader      items of work from what was received
-//   BatchCollector  which connections write together, and the batches
 //   Logins          logins on their way to the desk and back, and the end of accounts
 //   LockWaits       requests on their way to the lane and back
 //   InputConsumer   what a turn has executed leaves the input, what it could not goes to those two
-//   HeldReplies     replies that wait for other workers' commits
+//   ItemReader      items of work from what was received
+//   BatchCollector  which connections write together, and the batches
 //   Inbox           what other threads hand over
+// A part may use those above it, which the worker declares before it; none sees the worker itself.
 // A connection that begins with TLS is handed to the port's doorman, and comes back through Inbox.
-// A part sees those below it in the order of the worker's members, and none sees the worker.
 //
 // Threads: Start, AskToStop and Stop from the port's; Adopt, GiveAway, Done and Admitted from
 // any; all else on the worker's own. Lifetime: connections die with the worker. Limits:

@@ -4,7 +4,7 @@
 // Group replication has hooks in the server's own commit and knows nothing of sessions: of a turn
 // only how its commit has failed is to be told (HasRefused), and is_active() is false. What one
 // family's own files alone ask stands in its folder: galera.h of MariaDB's, group_member.h of
-// MySQL's.
+// MySQL's. One cluster.cc for each family of servers.
 //
 // Flow of a turn, as a grammar: Begin { MarkBegin | LossOf }* [ EndTurn ]
 // Begin is called before the first statement of the turn, EndTurn after its commit or rollback.

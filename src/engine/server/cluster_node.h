@@ -1,6 +1,6 @@
 // Which node of a Galera cluster this server is, and what that makes of its health. Members of
 // group replication that may not write are read only, which is all that anybody has to know of
-// them: for these, each answer is no.
+// them: for these, each answer is no. One .cc for each family of servers: its cluster.cc.
 //
 // Threads: any. No function waits for a lock that a statement holds.
 #pragma once

@@ -1,6 +1,6 @@
 // Makes rows in memory as the server's own INSERT and UPDATE make them: conversion, DEFAULT, ON
-// UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table.
-//
+// UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table. What all
+// servers do alike is in new_row.cc, the rest in one new_row_rules.cc for each family.
 // Flow of an update: record[0] holds the row as it is; Modify or Change makes the new row of it and
 // leaves the old row in record[1]. Conversions are strict from then on.
 // Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.

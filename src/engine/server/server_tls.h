@@ -1,6 +1,6 @@
 // The server's TLS: its certificate, key, ciphers and certificate authorities, as the variables
-// ssl_* give them and FLUSH SSL, in MySQL ALTER INSTANCE RELOAD TLS, renews them.
-//
+// ssl_* give them and FLUSH SSL, in MySQL ALTER INSTANCE RELOAD TLS, renews them. What all servers
+// do alike is in server_tls.cc, the rest in one server_tls.cc for each family.
 // Threads: any.
 #pragma once
 

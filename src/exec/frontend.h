@@ -1,10 +1,10 @@
 // What a protocol is to the executor: bytes in, items of work out, replies back.
 //
-// Flow for one connection, within a turn:
-//   { Parse } -> for each item: Opened (kOpen) | Execute (kRequest) | Reply (kReply)
-// For a kSilentOpen or kRefresh item Parse consumes no input: the frontend lacks something for the
-// request at the front of the input. The worker gets it, answers nothing, and parses the same input
-// again; Parse must then return another item, whatever the outcome was.
+// Flow for one connection: { Parse }, then for each item
+//   kReply: Reply -> Finished       kOpen: Opened -> Reply -> Finished       kSilentOpen: Opened
+//   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
+// For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
+// lacks, answers nothing and parses the input again; whatever the outcome, another item must come.
 // Threads: the worker's; Execute, ReplyError and Finished of an item that waits run on a lane's
 // thread, and change nothing that input_bytes_max and authenticated look at, which is all that the
 // worker asks meanwhile.

@@ -32,7 +32,7 @@ void RespWatchedKeys::EndLater() {
   ends_seen_ = true;
 }
 
-// What is noted stays: WATCHes behind the item that ends the watch.
+// The keys that are noted stay: they are of WATCHes behind the item that ends the watch.
 void RespWatchedKeys::Ended() {
   seen_.clear();
   has_too_many_ = false;

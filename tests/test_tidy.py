@@ -33,9 +33,9 @@ def project(tmp_path):
 
 def tidy(project):
     """(exit code, how often the tool has been asked)"""
-    done = subprocess.run([sys.executable, REPOSITORY / "scripts/lib/tidy.py", "--tool", project / "tool", "--commands",
-                           project, "--passed", project / "passed", "a.cc"], cwd=project, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run([sys.executable, REPOSITORY / "scripts/lib/tidy.py", "--tool", project / "tool",
+                           "--commands", project, "--passed", project / "none yet" / "passed", "a.cc"],
+                          cwd=project, capture_output=True, text=True, check=False)
     assert "clang-tidy:" in done.stdout, done.stderr
     return done.returncode, len((project / "calls").read_text().splitlines())
 

@@ -66,7 +66,7 @@ def main():
     options = parser.parse_args()
     entries = {pathlib.Path(entry["file"]): entry
                for entry in json.loads((options.commands / "compile_commands.json").read_text())}
-    options.passed.mkdir(exist_ok=True)
+    options.passed.mkdir(parents=True, exist_ok=True)
     version = subprocess.run([options.tool, "--version"], check=True, stdout=subprocess.PIPE).stdout
     tool_hash = hashlib.sha256(version + (REPO / ".clang-tidy").read_bytes()).digest()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

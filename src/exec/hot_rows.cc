@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <new>
 
 #include "base/printable.h"
@@ -68,7 +69,14 @@ HotRowCounts& HotRowCounts::operator+=(const HotRowCounts& other) {
   return *this;
 }
 
+size_t HotRowSketch::Hash::operator()(const HotRowName& name) const {
+  const uint64_t table = HashText(HashText(0, name.schema), name.table);
+  return HashText(HashText(table, name.index), name.key);
+}
+
+// The ranks keep iterators, which hold as long as the table of hashes does not grow.
 void HotRowSketch::Add(const HotRowName& name, const HotRowCounts& counts) {
+  if (rows_.empty()) rows_.reserve(rows_max_);
   const Row known = rows_.find(name);
   if (known != rows_.end()) return Raise(known, counts);
   if (rows_.size() >= rows_max_) return ReplaceLowest(name, counts);
@@ -167,8 +175,9 @@ HotRows::Rows HotRows::OfLastSlice(int64_t now_ms) {
       rows.assign(counted.begin(), counted.end());
     }
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return a.second.requests > b.second.requests;
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.requests != b.second.requests ? a.second.requests > b.second.requests
+                                                  : a.first < b.first;
   });
   if (rows.size() > kTop) rows.resize(kTop);
   return rows;

@@ -19,7 +19,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -61,22 +60,26 @@ struct HotRowCounts {
 class HotRowSketch {
  public:
   using Measure = uint64_t HotRowCounts::*;
+  struct Hash {
+    size_t operator()(const HotRowName& name) const;
+  };
+  using Rows = std::unordered_map<HotRowName, HotRowCounts, Hash>;
 
   HotRowSketch(size_t rows_max, Measure measure) : rows_max_(rows_max), measure_(measure) {}
 
   void Add(const HotRowName& name, const HotRowCounts& counts);
-  const std::map<HotRowName, HotRowCounts>& rows() const { return rows_; }
+  const Rows& rows() const { return rows_; }
   void Clear();
 
  private:
-  using Row = std::map<HotRowName, HotRowCounts>::iterator;
+  using Row = Rows::iterator;
   /// Where a row stands among the others, from the lowest count.
   struct Rank {
     uint64_t count;
     Row row;
     bool operator<(const Rank& other) const {
       if (count != other.count) return count < other.count;
-      return std::less<>()(&row->first, &other.row->first);
+      return std::less<>()(&*row, &*other.row);
     }
   };
 
@@ -85,7 +88,7 @@ class HotRowSketch {
 
   const size_t rows_max_;
   const Measure measure_;
-  std::map<HotRowName, HotRowCounts> rows_;
+  Rows rows_;
   std::set<Rank> ranks_;  ///< One for each of `rows_`.
 };
 

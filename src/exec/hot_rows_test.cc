@@ -88,7 +88,6 @@ TEST(HotRowsTest, TheHottestRowsOfASkewedStreamAreFoundWithTheirErrors) {
   }
 }
 
-// Rows that come once each push out neither a hot row nor its count.
 // What Space-Saving promises: all requests are in the counts, and a count errs upwards, by what it
 // has taken over at most.
 TEST(HotRowsTest, ASketchKeepsTheSumAndTheBoundsOfItsCounts) {
@@ -117,6 +116,7 @@ TEST(HotRowsTest, ASketchKeepsTheSumAndTheBoundsOfItsCounts) {
   EXPECT_EQ(sketch.rows().size(), 1u);
 }
 
+// Rows that come once each push out neither a hot row nor its count.
 TEST(HotRowsTest, AHotRowStaysBehindAStreamOfRowsThatComeOnce) {
   HotRows rows;
   for (int i = 0; i < 20'000; ++i) {

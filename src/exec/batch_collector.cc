@@ -232,8 +232,7 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
     input_.Consume(*client);
     if (!client->is_retired()) clients_.ComeBack(*client);
   }
-  core_.latency.AddTurn(batch.turn.items(), batch.turn.times(), base::NowNs());
-  core_.WriteSlow(session);
+  core_.NoteSent(batch.turn.times(), session);
   NoteCommit(batch);
   core_.load.CountRequests(batch.turn.finished());
   batch.clients.clear();

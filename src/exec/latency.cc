@@ -5,18 +5,10 @@
 #include <new>
 #include <utility>
 
+#include "exec/item_runs.h"
 #include "exec/turn.h"
 
 namespace rowsocket::exec {
-
-/// Items one after another that share their verb and their clients' times.
-struct LatencyBlock::Run {
-  const TurnClient* client = nullptr;  ///< Of the last item.
-  uint32_t verb = 0;
-  uint32_t items = 0;
-  int64_t since_ns = 0;
-  TurnClient* held = nullptr;  ///< The client whose replies are held; null: they have been sent.
-};
 
 LatencyRegistry::LatencyRegistry(uint32_t verbs, unsigned long* since)
     : verbs_(verbs), since_(since) {
@@ -117,7 +109,7 @@ void LatencyBlock::Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times) {
   histogram->Add(ns, times);
 }
 
-void LatencyBlock::AddRun(const Run& run, const TurnTimes& times, int64_t sent_ns) {
+void LatencyBlock::AddRun(const ItemRun& run, const TurnTimes& times, int64_t sent_ns) {
   if (run.items == 0) return;
   Add(run.verb, Phase::kQueue, times.began_ns - run.since_ns, run.items);
   Add(run.verb, Phase::kExecute, times.executed_ns - times.began_ns, run.items);
@@ -128,25 +120,18 @@ void LatencyBlock::AddRun(const Run& run, const TurnTimes& times, int64_t sent_n
   run.held->held_items += run.items;
 }
 
-void LatencyBlock::AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times,
-                           int64_t sent_ns) {
+void LatencyBlock::AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t sent_ns) {
   if (registry_ == nullptr) return;
-  Run run;
-  for (const TurnItem& item : items) {
-    if (!item.is_finished()) continue;
-    const uint32_t verb = item.item.verb;
-    if (item.client != run.client || verb != run.verb) {
-      TurnClient& client = *item.client;
-      TurnClient* const held = client.may_see_undurable ? &client : nullptr;
-      if (verb != run.verb || client.since_ns != run.since_ns || held != run.held) {
-        AddRun(run, times, sent_ns);
-        run = {&client, verb, 0, client.since_ns, held};
-      }
-      run.client = &client;
+  ItemRun joined;
+  for (const ItemRun& run : runs) {
+    if (run.verb == joined.verb && run.since_ns == joined.since_ns && run.held == joined.held) {
+      joined.items += run.items;
+      continue;
     }
-    ++run.items;
+    AddRun(joined, times, sent_ns);
+    joined = run;
   }
-  AddRun(run, times, sent_ns);
+  AddRun(joined, times, sent_ns);
 }
 
 void LatencyBlock::AddHeld(TurnClient& client, int64_t sent_ns) {

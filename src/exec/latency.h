@@ -32,8 +32,9 @@
 
 namespace rowsocket::exec {
 
+struct ItemRun;
 struct TurnClient;
-struct TurnItem;
+class ItemRuns;
 
 enum class Phase : uint8_t {
   kQueue,     ///< From the request's last byte to the beginning of the turn's execution.
@@ -128,17 +129,16 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
     if (registry_ != nullptr) registry_->LookForFlush();
   }
   void Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times = 1);
-  /// Counts the items of a turn that have their answers, which were sent until `sent_ns`. For
-  /// clients whose replies are held it only notes how many these are.
-  void AddTurn(const std::vector<TurnItem>& items, const TurnTimes& times, int64_t sent_ns);
+  /// Counts the finished items of a turn, whose replies were sent until `sent_ns`. For clients
+  /// whose replies are held it only notes how many these are.
+  void AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t sent_ns);
   /// The held replies of a client have been sent.
   void AddHeld(TurnClient& client, int64_t sent_ns);
 
  private:
   friend class LatencyRegistry;
-  struct Run;
 
-  void AddRun(const Run& run, const TurnTimes& times, int64_t sent_ns);
+  void AddRun(const ItemRun& run, const TurnTimes& times, int64_t sent_ns);
   template <typename Visit>
   void ForEach(Visit visit) const;
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "exec/item_runs.h"
+#include "exec/test_frontend.h"
 #include "exec/turn.h"
 
 namespace rowsocket::exec {
@@ -15,12 +17,24 @@ constexpr int64_t kUs = 1000;
 
 class LatencyTest : public testing::Test {
  protected:
-  static TurnItem ItemOf(TurnClient& client, uint32_t verb) {
+  TurnItem ItemOf(TurnClient& client, uint32_t verb) {
     TurnItem item;
     item.client = &client;
+    item.item.kind = Item::Kind::kRequest;
+    item.item.index = &index_;
     item.item.verb = static_cast<uint16_t>(verb);
     item.progress = TurnItem::Progress::kFinished;
     return item;
+  }
+
+  static void AddTurn(LatencyBlock& block, const std::vector<TurnItem>& items,
+                      const TurnTimes& times, int64_t sent_ns) {
+    StatRegistry stats;
+    StatBlock stat_block(stats);
+    CommitBoard commits;
+    ItemRuns runs;
+    runs.Take(Turn(stat_block, commits), items);
+    block.AddTurn(runs, times, sent_ns);
   }
 
   /// "mode verb phase count sum_us", one line for each row.
@@ -35,18 +49,20 @@ class LatencyTest : public testing::Test {
     return text;
   }
 
+  engine::Index index_{{"shop", "stock", "", {"n"}, {}}, 0, 1};
+  SilentFrontend frontend_;
   unsigned long since_ = 0;
   LatencyRegistry registry_{kVerbs, &since_};
 };
 
 TEST_F(LatencyTest, ItemsShareTheTimesOfTheirTurn) {
   LatencyBlock block(&registry_, "rd");
-  TurnClient early, late;
+  TurnClient early = ClientOf(frontend_), late = ClientOf(frontend_);
   early.since_ns = 10 * kUs;
   late.since_ns = 20 * kUs;
   const std::vector<TurnItem> items = {ItemOf(early, kFind), ItemOf(early, kFind),
                                        ItemOf(late, kFind)};
-  block.AddTurn(items, {30 * kUs, 37 * kUs, 37 * kUs}, 40 * kUs);
+  AddTurn(block, items, {30 * kUs, 37 * kUs, 37 * kUs}, 40 * kUs);
   EXPECT_EQ(Shown(),
             "rd 1 queue 3 50\n"
             "rd 1 execute 3 21\n"
@@ -55,10 +71,10 @@ TEST_F(LatencyTest, ItemsShareTheTimesOfTheirTurn) {
 
 TEST_F(LatencyTest, ACommitIsThatOfAllItemsOfTheTurn) {
   LatencyBlock block(&registry_, "wr");
-  TurnClient client;
+  TurnClient client = ClientOf(frontend_);
   client.since_ns = 10 * kUs;
   const std::vector<TurnItem> items = {ItemOf(client, kFind), ItemOf(client, kUpdate)};
-  block.AddTurn(items, {12 * kUs, 15 * kUs, 115 * kUs, /*commits=*/true}, 120 * kUs);
+  AddTurn(block, items, {12 * kUs, 15 * kUs, 115 * kUs, /*commits=*/true}, 120 * kUs);
   EXPECT_EQ(Shown(),
             "wr 1 queue 1 2\nwr 1 execute 1 3\nwr 1 commit 1 100\nwr 1 whole 1 110\n"
             "wr 2 queue 1 2\nwr 2 execute 1 3\nwr 2 commit 1 100\nwr 2 whole 1 110\n");
@@ -66,20 +82,20 @@ TEST_F(LatencyTest, ACommitIsThatOfAllItemsOfTheTurn) {
 
 TEST_F(LatencyTest, AnItemThatIsNotAnsweredYetIsNotCounted) {
   LatencyBlock block(&registry_, "wr");
-  TurnClient client;
+  TurnClient client = ClientOf(frontend_);
   std::vector<TurnItem> items = {ItemOf(client, kFind)};
   items[0].progress = TurnItem::Progress::kExecuted;
-  block.AddTurn(items, {}, 5 * kUs);
+  AddTurn(block, items, {}, 5 * kUs);
   EXPECT_EQ(Shown(), "");
 }
 
 TEST_F(LatencyTest, HeldRepliesAreCountedWhenTheyLeave) {
   LatencyBlock block(&registry_, "rd");
-  TurnClient client;
+  TurnClient client = ClientOf(frontend_);
   client.since_ns = 10 * kUs;
   client.may_see_undurable = true;
-  block.AddTurn({ItemOf(client, kFind), ItemOf(client, kFind)}, {12 * kUs, 15 * kUs, 15 * kUs},
-                20 * kUs);
+  AddTurn(block, {ItemOf(client, kFind), ItemOf(client, kFind)}, {12 * kUs, 15 * kUs, 15 * kUs},
+          20 * kUs);
   EXPECT_EQ(Shown(), "rd 1 queue 2 4\nrd 1 execute 2 6\n");
   block.AddHeld(client, 1010 * kUs);
   block.AddHeld(client, 2000 * kUs);  // Nothing is held any more.
@@ -117,8 +133,8 @@ TEST_F(LatencyTest, AVerbThatTheProtocolDoesNotHaveIsNotCounted) {
 
 TEST_F(LatencyTest, WithoutARegistryNothingIsCounted) {
   LatencyBlock block(nullptr, "rd");
-  TurnClient client;
-  block.AddTurn({ItemOf(client, kFind)}, {}, 5 * kUs);
+  TurnClient client = ClientOf(frontend_);
+  AddTurn(block, {ItemOf(client, kFind)}, {}, 5 * kUs);
   block.LookForFlush();
 }
 

@@ -34,13 +34,15 @@ std::string Printable(std::string text) {
 
 }  // namespace
 
-void SlowLog::NoteTurn(const std::vector<TurnItem>& items, int64_t answered_ns, int64_t slow_us,
-                       StatBlock& stats, std::vector<Noted>* noted) const {
+void SlowLog::NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items,
+                       int64_t answered_ns, int64_t slow_us, StatBlock& stats,
+                       std::vector<Noted>* noted) const {
   const int64_t slow_before_ns = answered_ns - std::min(slow_us, kSlowUsMax) * 1000;
+  if (runs.oldest_ns() > slow_before_ns) [[likely]]
+    return;
   size_t count = 0;
   for (const TurnItem& item : items) {
-    if (item.client->since_ns > slow_before_ns) [[likely]]
-      continue;
+    if (item.client->since_ns > slow_before_ns) continue;
     if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) continue;
     const int64_t whole_us = (answered_ns - item.client->since_ns) / 1000;
     stats.Add(Stat::kSlowRequests);

@@ -1,8 +1,8 @@
 // Requests that took longer than the server's long_query_time: the plugin's last ones in memory,
 // and each in the server's own log of slow queries.
 //
-// Flow: a worker calls NoteTurn when the replies of a turn or batch have been handed to their
-// sockets, NoteHeld when held replies have left, and then Write; AddWaited, which does both, for a
+// Flow: a worker calls NoteTurn when a turn or batch has its answers, NoteHeld when held replies
+// have left, and then Write; AddWaited, which does both, for a
 // request of the wait lane.
 // Threads: all. Limits: kSlowKeptMax requests are kept, kSlowOfTurnMax of one turn are written to
 // the log; all are counted.
@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "engine/session.h"
+#include "exec/item_runs.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
 
@@ -44,10 +45,10 @@ class SlowLog {
     bool writes = false;
   };
 
-  /// Adds the turn's requests that took `slow_us` or longer to `noted`. REQUIRES: the items' views
-  /// are still valid.
-  void NoteTurn(const std::vector<TurnItem>& items, int64_t answered_ns, int64_t slow_us,
-                StatBlock& stats, std::vector<Noted>* noted) const;
+  /// Adds the turn's requests that took `slow_us` or longer to `noted`. `runs`: those of `items`.
+  /// REQUIRES: the items' views are still valid.
+  void NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items, int64_t answered_ns,
+                int64_t slow_us, StatBlock& stats, std::vector<Noted>* noted) const;
   /// The held replies of a client have left, see HeldReplies: where the wait has made its requests
   /// slow, adds one entry for all, without their keys, which are gone by now.
   void NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_us, StatBlock& stats,

@@ -4,7 +4,8 @@
 #include <new>
 #include <utility>
 
-#include "exec/turn.h"
+#include "exec/frontend.h"
+#include "exec/item_runs.h"
 #include "exec/unit.h"
 
 namespace rowsocket::exec {
@@ -21,17 +22,6 @@ void AddSums(const std::map<Name, UsageCounts>& from, std::map<Name, UsageCounts
   }
 }
 
-/// The index that the item counts for: of a get of several containers, that of the first key. Null:
-/// none.
-const engine::Index* IndexOf(const TurnItem& item) {
-  if (item.item.index != nullptr) return item.item.index;
-  const engine::Index* index = nullptr;
-  item.client->frontend->VisitRows(item.item, [&](const RowName& row) {
-    if (index == nullptr) index = &row.index();
-  });
-  return index;
-}
-
 /// What the rows of a request are counted as.
 Used RowsOf(const model::Request& request) {
   return request.is_write() ? Used::kRowsChanged : Used::kRowsRead;
@@ -41,7 +31,6 @@ Used RowsOf(const model::Request& request) {
 
 void UsageCells::Add(const UsageCounts& counts) {
   for (size_t i = 0; i < kUsedCounts; ++i) {
-    if (counts[i] == 0) continue;
     cells_[i].store(cells_[i].load(std::memory_order_relaxed) + counts[i],
                     std::memory_order_relaxed);
   }
@@ -137,75 +126,38 @@ void UsageBlock::Add(const engine::Index& index, const model::Account* account,
   }
 }
 
-/// Items one after another, of one index and one account. What finds need is counted in members of
-/// their own, so that a find costs as few instructions as it can.
-struct UsageBlock::Run {
-  const engine::Index* index = nullptr;  ///< Null: there are none.
-  const TurnClient* client = nullptr;    ///< Of the last item.
-  const model::Account* account = nullptr;
-  uint64_t finds = 0, rows_read = 0;
-  int64_t since_sum_ns = 0;
-  UsageCounts others{};
-};
-
-void UsageBlock::EndRun(Run& run, int64_t answered_ns) {
-  if (run.index == nullptr) return;
-  UsageCounts& counts = run.others;
-  Of(counts, Used::kRequests) = run.finds + Of(counts, Used::kWrites);
-  Of(counts, Used::kRowsRead) = run.rows_read;
-  Of(counts, Used::kWholeNs) = static_cast<uint64_t>(
-      answered_ns * static_cast<int64_t>(Of(counts, Used::kRequests)) - run.since_sum_ns);
-  Add(*run.index, run.account, counts);
-  run = {nullptr, run.client, run.account};
-}
-
-void UsageBlock::AddTurn(const Turn& turn, const std::vector<TurnItem>& items,
-                         int64_t answered_ns) {
+void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
   if (usage_ == nullptr) return;
-  Run run;
-  for (const TurnItem& item : items) {
-    if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) continue;
-    const bool goes_on = item.client == run.client && item.item.index == run.index &&
-                         run.index != nullptr && item.item.unit == nullptr;
-    if (!goes_on && !BeginRun(item, answered_ns, run)) continue;
-    run.since_sum_ns += item.client->since_ns;
-    if (!item.answer.ok()) ++Of(run.others, Used::kErrors);
-    if (!item.item.request.is_write()) {
-      ++run.finds;
-      run.rows_read += item.rows;
+  const ItemRun* first = nullptr;  // Of those that `counts` are of.
+  UsageCounts counts{};
+  for (const ItemRun& run : runs) {
+    if (run.index == nullptr) continue;
+    const bool goes_on = first != nullptr && run.unit == nullptr && run.index == first->index &&
+                         run.account == first->account;
+    if (!goes_on) {
+      if (first != nullptr) Add(*first->index, first->account, counts);
+      first = nullptr;
+      counts = {};
+    }
+    Of(counts, Used::kWholeNs) += static_cast<uint64_t>(answered_ns - run.since_ns) * run.items;
+    if (run.unit != nullptr) {
+      AddUnit(*run.unit, run.account, counts);
       continue;
     }
-    ++Of(run.others, Used::kWrites);
-    Of(run.others, Used::kRowsChanged) += item.rows;
-    if (turn.IsMerged(item)) ++Of(run.others, Used::kMerged);
+    first = goes_on ? first : &run;
+    Of(counts, Used::kRequests) += run.items;
+    Of(counts, Used::kErrors) += run.errors;
+    Of(counts, Used::kWrites) += run.writes;
+    Of(counts, Used::kMerged) += run.merged;
+    Of(counts, Used::kRowsRead) += run.rows_read;
+    Of(counts, Used::kRowsChanged) += run.rows_changed;
   }
-  EndRun(run, answered_ns);
-}
-
-bool UsageBlock::BeginRun(const TurnItem& item, int64_t answered_ns, Run& run) {
-  const engine::Index* const index = IndexOf(item);
-  if (index == nullptr) return false;
-  const model::Account* const account =
-      item.client == run.client ? run.account : item.client->frontend->account();
-  run.client = item.client;
-  const bool is_unit = item.item.unit != nullptr;
-  if (index == run.index && account == run.account && !is_unit) return true;
-  EndRun(run, answered_ns);
-  run.account = account;
-  if (is_unit) {
-    UsageCounts counts{};
-    Of(counts, Used::kWholeNs) = static_cast<uint64_t>(answered_ns - item.client->since_ns);
-    AddUnit(item.item, account, counts);
-    return false;
-  }
-  run.index = index;
-  return true;
+  if (first != nullptr) Add(*first->index, first->account, counts);
 }
 
 // `counts` has what the unit has taken as a whole: the index of its first request gets it. An error
 // counts for the request that it is of, or for the first.
-void UsageBlock::AddUnit(const Item& item, const model::Account* account, UsageCounts counts) {
-  const Unit& unit = *item.unit;
+void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, UsageCounts counts) {
   const size_t failed = std::max(unit.position, 1u) - 1;
   for (size_t i = 0; i < unit.requests.size(); ++i) {
     const UnitRequest& one = unit.requests[i];
@@ -226,7 +178,7 @@ void UsageBlock::AddWaited(const Item& item, const model::Account* account, uint
   Of(counts, Used::kLockWaits) = 1;
   Of(counts, Used::kLockNs) = static_cast<uint64_t>(lock_ns);
   Of(counts, Used::kWholeNs) = static_cast<uint64_t>(whole_ns);
-  if (item.unit != nullptr) return AddUnit(item, account, counts);
+  if (item.unit != nullptr) return AddUnit(*item.unit, account, counts);
   Of(counts, Used::kRequests) = 1;
   Of(counts, Used::kErrors) = is_error ? 1 : 0;
   Of(counts, Used::kWrites) = item.request.is_write() ? 1 : 0;

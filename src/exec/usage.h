@@ -1,10 +1,11 @@
 // How much the ports of a plugin do for each table and index, and for each account, since the
 // plugin's start.
 //
-// Flow: each worker counts in a block of its own; whoever reads adds the blocks up. Requests one
-// after another that share index and account are one addition. Threads: a block's worker counts,
-// without a lock unless a name is new to it; Usage is for any thread. Limits: kUsageNamesMax names
-// of each kind in a block; what comes beyond counts for the empty name.
+// Flow: each worker counts in a block of its own; whoever reads adds the blocks up. Runs of a
+// turn (item_runs.h) one after another that share index and account are one addition. Threads: a
+// block's worker counts, without a lock unless a name is new to it; Usage is for any thread.
+// Limits: kUsageNamesMax names of each kind in a block; what comes beyond counts for the empty
+// name.
 #pragma once
 
 #include <array>
@@ -25,8 +26,8 @@
 namespace rowsocket::exec {
 
 struct Item;
-struct TurnItem;
-class Turn;
+struct Unit;
+class ItemRuns;
 class UsageBlock;
 
 enum class Used : uint8_t {
@@ -126,21 +127,16 @@ class UsageBlock {
   UsageBlock(const UsageBlock&) = delete;
   UsageBlock& operator=(const UsageBlock&) = delete;
 
-  /// Counts the requests of a turn that has run, whose answers were there at
-  /// `answered_ns`.
-  void AddTurn(const Turn& turn, const std::vector<TurnItem>& items, int64_t answered_ns);
+  /// Counts the requests of a turn that has run, whose answers were there at `answered_ns`.
+  void AddTurn(const ItemRuns& runs, int64_t answered_ns);
   /// Counts a request that the lane has answered with `rows` rows, or an error.
   void AddWaited(const Item& item, const model::Account* account, uint64_t rows, bool is_error,
                  int64_t lock_ns, int64_t whole_ns);
 
  private:
   friend class Usage;
-  struct Run;
-  /// False: the item counts for no index, or has been counted.
-  bool BeginRun(const TurnItem& item, int64_t answered_ns, Run& run);
-  void EndRun(Run& run, int64_t answered_ns);
   void Add(const engine::Index& index, const model::Account* account, const UsageCounts& counts);
-  void AddUnit(const Item& item, const model::Account* account, UsageCounts counts);
+  void AddUnit(const Unit& unit, const model::Account* account, UsageCounts counts);
 
   Usage* const usage_;
   const std::string mode_;

@@ -7,27 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "exec/item_runs.h"
+#include "exec/test_frontend.h"
 #include "exec/turn.h"
 #include "exec/unit.h"
 
 namespace rowsocket::exec {
 namespace {
-
-/// A connection that does nothing but have an account.
-class SilentFrontend final : public Frontend {
- public:
-  Step Parse(std::string_view, bool, base::Arena&, Item*) override { return {}; }
-  void Rewind() override {}
-  size_t input_bytes_max() const override { return 1; }
-  bool authenticated() const override { return true; }
-  void Opened(Item&, const engine::Outcome&, std::shared_ptr<engine::Index>) override {}
-  engine::Outcome Execute(const Item&, engine::Session&, base::Buffer&) const override {
-    return {};
-  }
-  bool MayConcern(const Item&, const WriteSet&) const override { return true; }
-  void Reply(const Item&, base::Buffer&) const override {}
-  void ReplyError(const Item&, model::Error, base::Buffer&) const override {}
-};
 
 uint64_t Of(const UsageCounts& counts, Used what) { return counts[static_cast<size_t>(what)]; }
 
@@ -36,8 +22,6 @@ class UsageTest : public testing::Test {
   UsageTest() {
     ann_.SetAccount(std::make_shared<model::Account>("ann", "%"));
     for (TurnClient* const client : {&nobody_, &of_ann_}) client->since_ns = 1000;
-    nobody_.frontend = &none_;
-    of_ann_.frontend = &ann_;
   }
 
   TurnItem Request(TurnClient& client, engine::Index& index, uint64_t rows, bool writes = false) {
@@ -51,14 +35,20 @@ class UsageTest : public testing::Test {
     return item;
   }
 
+  void AddTurn(UsageBlock& block, const std::vector<TurnItem>& items, int64_t answered_ns) {
+    runs_.Take(turn_, items);
+    block.AddTurn(runs_, answered_ns);
+  }
+
   engine::Index stock_{{"shop", "stock", "", {"n"}, {}}, 0, 1};
   engine::Index orders_{{"shop", "orders", "by_user", {"id"}, {}}, 1, 2};
   SilentFrontend none_, ann_;
-  TurnClient nobody_, of_ann_;
+  TurnClient nobody_ = ClientOf(none_), of_ann_ = ClientOf(ann_);
   StatRegistry registry_;
   StatBlock stats_{registry_};
   CommitBoard commits_;
   Turn turn_{stats_, commits_};
+  ItemRuns runs_;
   Usage usage_;
   UsageBlock block_{&usage_, "wr"};
 };
@@ -67,7 +57,7 @@ TEST_F(UsageTest, RequestsCountForTheirIndexAndAccount) {
   std::vector<TurnItem> items = {Request(nobody_, stock_, 1), Request(nobody_, stock_, 2),
                                  Request(of_ann_, stock_, 1, true), Request(of_ann_, orders_, 0)};
   items[3].answer.code = model::ErrorCode::kDenied;
-  block_.AddTurn(turn_, items, 1500);
+  AddTurn(block_, items, 1500);
   const Usage::Indexes indexes = usage_.indexes();
   ASSERT_EQ(indexes.size(), 2u);
   const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
@@ -94,12 +84,12 @@ TEST_F(UsageTest, EachRequestOfAUnitCountsForItsOwnIndex) {
   std::vector<TurnItem> items = {Request(of_ann_, orders_, 4), Request(of_ann_, stock_, 2, true)};
   items[1].item.unit = &unit;
   unit.end = Unit::End::kApplied;
-  block_.AddTurn(turn_, items, 1500);
+  AddTurn(block_, items, 1500);
   unit.end = Unit::End::kStopped;
-  block_.AddTurn(turn_, {items[1]}, 1500);
+  AddTurn(block_, {items[1]}, 1500);
   unit.end = Unit::End::kFailed;
   unit.position = 2;
-  block_.AddTurn(turn_, {items[1]}, 1500);
+  AddTurn(block_, {items[1]}, 1500);
   const Usage::Indexes indexes = usage_.indexes();
   const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
   const UsageCounts& orders = indexes.at({"shop", "orders", "by_user"});
@@ -126,9 +116,9 @@ TEST_F(UsageTest, AWaitForALockCounts) {
 TEST_F(UsageTest, CountsOutliveTheirWorker) {
   {
     UsageBlock gone(&usage_, "rd");
-    gone.AddTurn(turn_, {Request(nobody_, stock_, 1)}, 1500);
+    AddTurn(gone, {Request(nobody_, stock_, 1)}, 1500);
   }
-  block_.AddTurn(turn_, {Request(nobody_, stock_, 1)}, 1500);
+  AddTurn(block_, {Request(nobody_, stock_, 1)}, 1500);
   EXPECT_EQ(Of(usage_.indexes().at({"shop", "stock", "PRIMARY"}), Used::kRequests), 2u);
   EXPECT_EQ(Of(usage_.accounts().at({"rd", "", ""}), Used::kRequests), 1u) << "each port's own";
 }
@@ -136,7 +126,7 @@ TEST_F(UsageTest, CountsOutliveTheirWorker) {
 TEST_F(UsageTest, NamesAreLimited) {
   for (uint64_t i = 0; i < model::kUsageNamesMax + 100; ++i) {
     engine::Index index({"shop", "t" + std::to_string(i), "", {}, {}}, 0, i + 10);
-    block_.AddTurn(turn_, {Request(nobody_, index, 1)}, 1500);
+    AddTurn(block_, {Request(nobody_, index, 1)}, 1500);
   }
   const Usage::Indexes indexes = usage_.indexes();
   EXPECT_EQ(indexes.size(), model::kUsageNamesMax + 1);

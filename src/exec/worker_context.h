@@ -15,6 +15,7 @@
 #include "exec/doorman.h"
 #include "exec/frontend.h"
 #include "exec/hot_rows.h"
+#include "exec/item_runs.h"
 #include "exec/latency.h"
 #include "exec/login_desk.h"
 #include "exec/slow_log.h"
@@ -102,10 +103,16 @@ struct WorkerCore {
   /// nothing is logged.
   void NoteTurn(const Turn& turn, int64_t answered_ns, engine::Session* session) {
     const std::vector<TurnItem>& items = turn.items();
+    runs_.Take(turn, items);
     hot_rows.AddTurn(turn, items);
-    usage.AddTurn(turn, items, answered_ns);
+    usage.AddTurn(runs_, answered_ns);
     if (session != nullptr && context.slow_log != nullptr)
-      context.slow_log->NoteTurn(items, answered_ns, session->slow_us(), stats, &slow_);
+      context.slow_log->NoteTurn(runs_, items, answered_ns, session->slow_us(), stats, &slow_);
+  }
+  /// The replies of the turn that was noted last have been sent, but for those that are held.
+  void NoteSent(const TurnTimes& times, engine::Session* session) {
+    latency.AddTurn(runs_, times, base::NowNs());
+    WriteSlow(session);
   }
   void NoteHeld(const TurnClient& client, int64_t sent_ns, engine::Session* session) {
     if (session != nullptr && context.slow_log != nullptr)
@@ -118,6 +125,7 @@ struct WorkerCore {
   }
 
  private:
+  ItemRuns runs_;                     ///< Of the turn that was noted last.
   std::vector<SlowLog::Noted> slow_;  ///< Noted, and not written yet.
 };
 

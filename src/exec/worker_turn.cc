@@ -157,9 +157,7 @@ void Worker::AfterTurn(engine::Session& session) {
     clients_.Send(client);
     if (!client.is_retired()) clients_.Touch(client);
   }
-  if (turn_.empty()) return;
-  core_.latency.AddTurn(turn_.items(), turn_.times(), base::NowNs());
-  core_.WriteSlow(&session);
+  if (!turn_.empty()) core_.NoteSent(turn_.times(), &session);
 }
 
 }  // namespace rowsocket::exec

@@ -1,0 +1,62 @@
+// The finished items of a turn as runs, for what is counted of each turn: latencies (latency.h),
+// use by table and account (usage.h), slow requests (slow_log.h).
+//
+// Items one after another that have the same index, verb, account and times are one run. One pass
+// over the items is all that these counts cost for each of them: the rest they cost for each run,
+// of which a turn of finds that came together has one, however many clients they are of.
+//
+// Threads: one owner. Lifetime: `index`, `account` and `unit` of a run are there until the input of
+// the turn's clients is consumed, `held` until clients that have ended are freed (ClientTable).
+// Limits: a run for each item at most; where there is no memory for one, it and what comes behind
+//         it in the turn are not counted.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/index.h"
+#include "model/account.h"
+
+namespace rowsocket::exec {
+
+struct TurnClient;
+struct TurnItem;
+struct Unit;
+class Turn;
+
+struct ItemRun {
+  // What its items have in common:
+  int64_t since_ns = 0;        ///< TurnClient::since_ns.
+  TurnClient* held = nullptr;  ///< The client whose replies are held; null: they are sent.
+  const model::Account* account = nullptr;
+  const engine::Index* index = nullptr;  ///< Null: the items are no requests.
+  const Unit* unit = nullptr;            ///< The run is this unit alone.
+  uint32_t verb = 0;                     ///< Item::verb.
+
+  uint32_t items = 0;
+  uint32_t errors = 0;
+  uint32_t writes = 0;
+  uint32_t merged = 0;     ///< Writes that shared one change of their row with others.
+  uint64_t rows_read = 0;  ///< By those that do not write.
+  uint64_t rows_changed = 0;
+};
+
+class ItemRuns {
+ public:
+  /// Makes the runs of a turn that has run, in place of those of the turn before.
+  void Take(const Turn& turn, const std::vector<TurnItem>& items);
+
+  /// TurnClient::since_ns of the turn's oldest item that is finished; INT64_MAX: none is.
+  int64_t oldest_ns() const { return oldest_ns_; }
+  auto begin() const { return runs_.begin(); }
+  auto end() const { return runs_.end(); }
+
+ private:
+  ItemRun* Begin(const TurnItem& item);
+
+  std::vector<ItemRun> runs_;
+  int64_t oldest_ns_ = INT64_MAX;
+  bool lacks_memory_ = false;
+};
+
+}  // namespace rowsocket::exec

@@ -5,6 +5,9 @@
 //   read_path_probe encode COUNT    a row of three columns becomes a reply
 //   read_path_probe turn COUNT      both, in turns of 128 requests, on an engine that has every row
 //   read_path_probe resp COUNT      the same for HMGET of three fields over RESP
+//   read_path_probe watch1 COUNT    what is counted of finds that have run, in turns of 30
+//                                   connections with one find each: latencies, use, hot rows
+//   read_path_probe watch16 COUNT   the same with 16 finds each
 //
 // Prints the number of allocations after a first round.
 #include <charconv>
@@ -12,10 +15,12 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "exec/turn.h"
-#include "exec/usage.h"
+#include "exec/worker_context.h"
 #include "frontend/handlersocket/frontend.h"
 #include "frontend/handlersocket/verbs.h"
 #include "frontend/resp/cursors.h"
@@ -145,9 +150,6 @@ class Probe {
         turn_.Added();
       }
       turn_.Run(session_);
-      const int64_t sent_ns = base::NowNs();
-      latency_block_.AddTurn(turn_.items(), turn_.times(), sent_ns);
-      usage_block_.AddTurn(turn_, turn_.items(), sent_ns);
       Require(out_.sendable().starts_with("0\t3\tuser0012345\t"));
       out_.Consume(out_.sendable_bytes());
     }
@@ -170,10 +172,6 @@ class Probe {
   frontend::HandlerSocketFrontend frontend_;
   exec::StatRegistry registry_;
   exec::StatBlock stats_;
-  exec::LatencyRegistry latency_{std::size(frontend::kHandlerSocketVerbNames), /*since=*/nullptr};
-  exec::LatencyBlock latency_block_{&latency_, "mode=rd"};
-  exec::Usage usage_;
-  exec::UsageBlock usage_block_{&usage_, "rd"};
   exec::CommitBoard commits_;
   exec::Turn turn_;
   OneRowSession session_;
@@ -248,21 +246,106 @@ class RespProbe {
   std::string input_;
 };
 
-bool Run(Probe& probe, RespProbe& resp, std::string_view part, uint64_t count) {
-  if (part != "resp") return probe.Run(part, count);
-  resp.Turns(count);
-  return true;
-}
+/// What a worker counts of a turn of finds, without the turn itself: by NoteTurn and NoteSent, at
+/// kFindsPerSecond, of which hot rows depend.
+class WatchProbe {
+ public:
+  explicit WatchProbe(size_t finds_of_client)
+      : core_(Context()), turn_(core_.stats, commits_), clients_(kClients) {
+    for (size_t i = 0; i < kClients * finds_of_client; ++i) keys_.push_back(std::to_string(i));
+    for (const std::string& key : keys_) values_.emplace_back(std::string_view(key));
+    const int64_t now_ns = base::NowNs();
+    for (size_t i = 0; i < values_.size(); ++i) {
+      exec::TurnClient& client = clients_[i / finds_of_client];
+      client.frontend = &frontend_;
+      client.since_ns = now_ns;
+      AddFind(client, values_[i]);
+    }
+  }
+
+  void Turns(uint64_t count) {
+    for (uint64_t done = 0; done < count; done += turn_.size()) {
+      finds_ += turn_.size();
+      core_.hot_rows.Flush(static_cast<int64_t>(finds_ * 1000 / kFindsPerSecond));
+      core_.NoteTurn(turn_, base::NowNs(), &session_);
+      core_.NoteSent(turn_.times(), &session_);
+    }
+  }
+
+ private:
+  static constexpr size_t kClients = 30;
+  static constexpr uint64_t kFindsPerSecond = 100'000;
+
+  exec::WorkerContext Context() {
+    exec::WorkerContext context;
+    context.stats = &registry_;
+    context.latency = &latency_;
+    context.hot_rows = &hot_rows_;
+    context.usage = &usage_;
+    context.slow_log = &slow_log_;
+    return context;
+  }
+
+  void AddFind(exec::TurnClient& client, const model::Value& key) {
+    exec::TurnItem& item = turn_.Add(client);
+    item.progress = exec::TurnItem::Progress::kFinished;
+    item.rows = 1;
+    item.item.kind = exec::Item::Kind::kRequest;
+    item.item.verb = 1;
+    item.item.index = &index_;
+    item.item.request.find.op = model::CompareOp::kEq;
+    item.item.request.find.limit = 1;
+    item.item.request.find.key = {&key, 1};
+    item.item.request.find.key_parts_given = 1;
+  }
+
+  static std::string_view NameOf(uint32_t) { return "find"; }
+  static bool ShowsValues() { return false; }
+
+  exec::StatRegistry registry_;
+  exec::CommitBoard commits_;
+  exec::LatencyRegistry latency_{std::size(frontend::kHandlerSocketVerbNames), /*since=*/nullptr};
+  exec::HotRows hot_rows_;
+  exec::Usage usage_;
+  exec::SlowLog slow_log_{"probe", NameOf, ShowsValues};
+  exec::WorkerCore core_;
+  exec::Turn turn_;
+  frontend::HandlerSocketSettings settings_;
+  frontend::HandlerSocketFrontend frontend_{settings_};
+  engine::Index index_{{"test", "user", "PRIMARY", {"user_name"}, {}}, 0, 1};
+  OneRowSession session_;
+  std::vector<exec::TurnClient> clients_;
+  std::vector<std::string> keys_;
+  std::vector<model::Value> values_;
+  uint64_t finds_ = 0;
+};
+
+struct Probes {
+  Probe handlersocket;
+  RespProbe resp;
+  WatchProbe watch1{1}, watch16{16};
+
+  bool Run(std::string_view part, uint64_t count) {
+    if (part == "resp")
+      resp.Turns(count);
+    else if (part == "watch1")
+      watch1.Turns(count);
+    else if (part == "watch16")
+      watch16.Turns(count);
+    else
+      return handlersocket.Run(part, count);
+    return true;
+  }
+};
 
 int Main(std::string_view part, std::string_view number) {
   uint64_t count = 0;
   std::from_chars(number.data(), number.data() + number.size(), count);
-  const auto probe = std::make_unique<Probe>();
+  const auto probes = std::make_unique<Probes>();
   // Buffers reach their final size in the first rounds.
-  const auto resp = std::make_unique<RespProbe>();
-  if (!Run(*probe, *resp, part, 10 * kRequestsInTurn)) return 2;
+  if (!probes->Run(part, 10 * kRequestsInTurn)) return 2;
   const size_t before = net::AllocationCount();
-  Run(*probe, *resp, part, count);
+  probes->Run(part, count);
   printf("%zu allocations\n", net::AllocationCount() - before);
   return 0;
 }
@@ -272,6 +355,6 @@ int Main(std::string_view part, std::string_view number) {
 
 int main(int argc, char** argv) {
   if (argc == 3) return rowsocket::Main(argv[1], argv[2]);
-  fprintf(stderr, "usage: read_path_probe parse|encode|turn|resp COUNT\n");
+  fprintf(stderr, "usage: read_path_probe parse|encode|turn|resp|watch1|watch16 COUNT\n");
   return 2;
 }

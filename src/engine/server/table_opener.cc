@@ -53,6 +53,14 @@ Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
   return outcome;
 }
 
+Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
+                            OpenTable* open) {
+  const bool writes = open->access == Access::kWrite;
+  const Outcome outcome =
+      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
+  return outcome.ok() && writes ? OpenForeignKeyTables(thd, open) : outcome;
+}
+
 }  // namespace
 
 Opening::~Opening() {

@@ -51,10 +51,9 @@ Outcome OpenOne(SessionThd& thd, OpenTable* open, std::string_view db, std::stri
 
 // For table_opener.cc, in each family's own.
 
-/// Opens the table into open->table, and the tables of its foreign keys into open->tables. A
-/// failure may leave something open.
-Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
-                            OpenTable* open);
+/// Opens into open->tables the tables that the server would open for the foreign keys of a table
+/// that is to be written to, open->table. A failure may leave something open.
+Outcome OpenForeignKeyTables(SessionThd& thd, OpenTable* open);
 /// Prepares the reference by which a table is opened, in open->list. `foreign_key`: the name of the
 /// key for whose sake it is opened; null for the table that the client named.
 TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,

@@ -99,12 +99,8 @@ Outcome CheckServed(TABLE& table, Access) {
   return {};
 }
 
-Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
-                            OpenTable* open) {
-  const bool writes = open->access == Access::kWrite;
-  const Outcome outcome =
-      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
-  return outcome.ok() && writes ? OpenChildren(thd, open, open->table, 0) : outcome;
+Outcome OpenForeignKeyTables(SessionThd& thd, OpenTable* open) {
+  return OpenChildren(thd, open, open->table, 0);
 }
 
 }  // namespace rowsocket::engine::server

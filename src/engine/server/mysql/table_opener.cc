@@ -10,49 +10,51 @@ using model::ErrorCode;
 
 namespace {
 
-Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* table,
-                             const char* except_key);
+Outcome OpenTablesOfKeys(SessionThd& session, OpenTable* open, const TABLE* table,
+                         const char* except_key);
 
-Outcome OpenForeignKeyTable(SessionThd& session, OpenTable* open, const TABLE* of,
-                            const LEX_CSTRING& db, const LEX_CSTRING& name, const LEX_CSTRING& key,
-                            bool changes) {
-  const auto is_it = [&](const TABLE* table) {
-    return my_strcasecmp(table_alias_charset, table->s->db.str, db.str) == 0 &&
-           my_strcasecmp(table_alias_charset, table->s->table_name.str, name.str) == 0;
+/// Opens the other table of a foreign key of `table`. `changes`: a cascade changes that one.
+Outcome OpenOtherTable(SessionThd& session, OpenTable* open, const TABLE* table,
+                       const LEX_CSTRING& other_db, const LEX_CSTRING& other_name,
+                       const LEX_CSTRING& key, bool changes) {
+  const auto is_other = [&](const TABLE* candidate) {
+    const TABLE_SHARE& share = *candidate->s;
+    return my_strcasecmp(table_alias_charset, share.db.str, other_db.str) == 0 &&
+           my_strcasecmp(table_alias_charset, share.table_name.str, other_name.str) == 0;
   };
-  if (is_it(of)) return {};
+  if (is_other(table)) return {};
   const bool is_open =
-      std::any_of(open->tables.begin(), open->tables.end(), [&](const TABLE* table) {
-        const char* const known = table->pos_in_table_list->open_for_fk_name;
-        return known != nullptr && is_it(table) && IsSameName(known, key.str);
+      std::any_of(open->tables.begin(), open->tables.end(), [&](const TABLE* candidate) {
+        const char* const known = candidate->pos_in_table_list->open_for_fk_name;
+        return known != nullptr && is_other(candidate) && IsSameName(known, key.str);
       });
   if (is_open) return {};
   TABLE* opened = nullptr;
-  const Outcome outcome = OpenOne(session, open, db.str, name.str,
+  const Outcome outcome = OpenOne(session, open, other_db.str, other_name.str,
                                   changes ? TL_WRITE : TL_READ_WITH_SHARED_LOCKS, key.str, &opened);
   // With foreign_key_checks=0 the other table may have been dropped.
   if (outcome.error.code == ErrorCode::kOpenTable) return Outcome::Fail(ErrorCode::kUnserved);
-  return outcome.ok() && changes ? OpenForeignKeyTables(session, open, opened, key.str) : outcome;
+  return outcome.ok() && changes ? OpenTablesOfKeys(session, open, opened, key.str) : outcome;
 }
 
 // The tables are those that the server opens for statements of SQL (process_table_fks), here for
 // all kinds of writes at once. For a table that refers to itself the server opens another instance
 // while it checks a row. `except_key`: the key by which a cascade has come to this table.
-Outcome OpenForeignKeyTables(SessionThd& session, OpenTable* open, const TABLE* table,
-                             const char* except_key) {
+Outcome OpenTablesOfKeys(SessionThd& session, OpenTable* open, const TABLE* table,
+                         const char* except_key) {
   const TABLE_SHARE& share = *table->s;
   for (uint i = 0; i < share.foreign_keys; ++i) {
     const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
     if (except_key != nullptr && IsSameName(key.fk_name.str, except_key)) continue;
-    const Outcome outcome = OpenForeignKeyTable(session, open, table, key.referenced_table_db,
-                                                key.referenced_table_name, key.fk_name, false);
+    const Outcome outcome = OpenOtherTable(session, open, table, key.referenced_table_db,
+                                           key.referenced_table_name, key.fk_name, false);
     if (!outcome.ok()) return outcome;
   }
   for (uint i = 0; i < share.foreign_key_parents; ++i) {
     const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key = share.foreign_key_parent[i];
     const Outcome outcome =
-        OpenForeignKeyTable(session, open, table, key.referencing_table_db,
-                            key.referencing_table_name, key.fk_name, ChangesChild(key));
+        OpenOtherTable(session, open, table, key.referencing_table_db, key.referencing_table_name,
+                       key.fk_name, ChangesChild(key));
     if (!outcome.ok()) return outcome;
   }
   return {};
@@ -91,12 +93,8 @@ Outcome CheckServed(TABLE& table, Access access) {
                                                      : Outcome();
 }
 
-Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::string& name,
-                            OpenTable* open) {
-  const bool writes = open->access == Access::kWrite;
-  const Outcome outcome =
-      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
-  return outcome.ok() && writes ? OpenForeignKeyTables(thd, open, open->table, nullptr) : outcome;
+Outcome OpenForeignKeyTables(SessionThd& thd, OpenTable* open) {
+  return OpenTablesOfKeys(thd, open, open->table, nullptr);
 }
 
 }  // namespace rowsocket::engine::server

@@ -65,8 +65,8 @@ struct MemcachedShared {
 
   /// The values of the counters at the last `stats reset`.
   mutable base::Mutex reset_mutex;
-  std::vector<uint64_t> exec_base GUARDED_BY(reset_mutex);
-  std::vector<uint64_t> base GUARDED_BY(reset_mutex);
+  std::vector<uint64_t> exec_at_reset GUARDED_BY(reset_mutex);
+  std::vector<uint64_t> at_reset GUARDED_BY(reset_mutex);
 };
 
 }  // namespace rowsocket::frontend

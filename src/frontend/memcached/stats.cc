@@ -40,32 +40,32 @@ class Since {
   explicit Since(MemcachedShared& shared) : shared_(shared), lock_(shared.reset_mutex) {}
 
   uint64_t operator()(Stat stat) const NO_THREAD_SAFETY_ANALYSIS {
-    return Of(shared_.exec_stats, exec::kStatInfo, shared_.exec_base, stat);
+    return Of(shared_.exec_stats, exec::kStatInfo, shared_.exec_at_reset, stat);
   }
   uint64_t operator()(MemcachedStat stat) const NO_THREAD_SAFETY_ANALYSIS {
-    return Of(shared_.counters, kMemcachedStatInfo, shared_.base, stat);
+    return Of(shared_.counters, kMemcachedStatInfo, shared_.at_reset, stat);
   }
 
   void Reset() NO_THREAD_SAFETY_ANALYSIS {
-    Remember(shared_.exec_stats, &shared_.exec_base);
-    Remember(shared_.counters, &shared_.base);
+    Remember(shared_.exec_stats, &shared_.exec_at_reset);
+    Remember(shared_.counters, &shared_.at_reset);
   }
 
  private:
-  using Base = std::vector<uint64_t>;
+  using Sums = std::vector<uint64_t>;
 
   template <typename Counters, typename Infos, typename E>
-  static uint64_t Of(const Counters& counters, const Infos& infos, const Base& base, E stat) {
+  static uint64_t Of(const Counters& counters, const Infos& infos, const Sums& at_reset, E stat) {
     const uint64_t sum = counters.Sum(stat);
     const auto at = static_cast<size_t>(stat);
     const bool is_gauge = infos[at].type == base::CounterType::kGauge;
-    return is_gauge || at >= base.size() ? sum : sum - base[at];
+    return is_gauge || at >= at_reset.size() ? sum : sum - at_reset[at];
   }
   template <typename Counters>
-  static void Remember(const Counters& counters, Base* base) {
-    base->resize(Counters::kCounters);
-    for (size_t i = 0; i < base->size(); ++i) {
-      (*base)[i] = counters.Sum(static_cast<typename Counters::Counter>(i));
+  static void Remember(const Counters& counters, Sums* at_reset) {
+    at_reset->resize(Counters::kCounters);
+    for (size_t i = 0; i < at_reset->size(); ++i) {
+      (*at_reset)[i] = counters.Sum(static_cast<typename Counters::Counter>(i));
     }
   }
 

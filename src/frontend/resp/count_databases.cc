@@ -24,15 +24,15 @@ struct DatabaseKeys {
   bool has_more = false;
 };
 
-void CountRow(const RespScannedRows::Row& row, int64_t now_ms, DatabaseKeys* of) {
-  ++of->rows;
+void CountRow(const RespScannedRows::Row& row, int64_t now_ms, DatabaseKeys* counts) {
+  ++counts->rows;
   const auto& cell = row[kScannedExpires];
   const int64_t moment_ms = cell ? MomentOf(Value(std::string_view(*cell))) : keyspace::kNever;
   if (moment_ms <= now_ms) return;
-  ++of->keys;
+  ++counts->keys;
   if (moment_ms == keyspace::kNever) return;
-  ++of->expires;
-  of->ttl_ms += static_cast<double>(moment_ms - now_ms);
+  ++counts->expires;
+  counts->ttl_ms += static_cast<double>(moment_ms - now_ms);
 }
 
 using KeysByDatabase = std::map<std::string, DatabaseKeys, std::less<>>;

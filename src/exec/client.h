@@ -73,18 +73,18 @@ struct Client : net::IdleLink {
   size_t place = 0;       ///< In the table of connections.
   bool is_ready = false;  ///< Is in ClientTable::ready.
   bool can_receive = false;
-  bool has_more = false;         ///< The input may hold further complete requests.
-  bool has_requests = false;     ///< Requests of this connection are in the turn.
-  bool is_writer = false;        ///< A write was among its last requests: the next go into a batch.
-  bool closes = false;           ///< The last item of this turn ends the connection.
-  bool was_handed_back = false;  ///< The lane gave its last job back without an outcome.
+  bool has_more = false;       ///< The input may hold further complete requests.
+  bool has_requests = false;   ///< Requests of this connection are in the turn.
+  bool is_writer = false;      ///< A write was among its last requests: the next go into a batch.
+  bool closes = false;         ///< The last item of this turn ends the connection.
+  bool lane_must_run = false;  ///< The lane handed its last job back: it executes the next one.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
   /// When the first request of the input was complete; where a turn has left requests in the input,
   /// when the last byte before that turn was received. By base::NowNs.
   int64_t oldest_ns = 0;
   int64_t newest_ns = 0;       ///< When the last byte was received.
-  uint32_t active_in = 0;      ///< The last period in which the client sent something (Crew).
+  uint32_t active_in = 0;      ///< The last period in which the client sent something (WorkerPool).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
   std::unique_ptr<engine::LoginTicket> ticket;
@@ -93,7 +93,7 @@ struct Client : net::IdleLink {
   /// What is left for the account with this id; null until it is asked for.
   std::shared_ptr<AccountBudget> budget;
   uint64_t budget_account = 0;
-  HandshakeOwner* handshake_owner = nullptr;  ///< The doorman gives it back to this owner.
+  HandshakeOwner* handshake_owner = nullptr;  ///< The handshake thread gives it back to this one.
   Client* next_in_queue = nullptr;            ///< ClientQueue's.
 
   /// `was_empty`: the input had no byte before these. A request counts from its last byte on: the

@@ -43,7 +43,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   job->owner = &owner_;
   job->client = &client;
   job->frontend = client.frontend.get();
-  job->was_handed_back = client.was_handed_back;
+  job->must_run = client.lane_must_run;
   job->since_ns = base::NowNs();
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
   if (item.item.kind == Item::Kind::kSilentOpen) {
@@ -74,7 +74,7 @@ void LockWaits::Finish(WaitJob& job, engine::Session& session, bool is_stopping)
 
 void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& session) {
   client.connection.SetInputHeld(false);
-  client.was_handed_back = job.is_handed_back;
+  client.lane_must_run = job.is_handed_back;
   const bool is_open = job.item.opens();
   const bool is_silent = job.item.kind == Item::Kind::kSilentOpen;
   // What the lane has opened is not opened again: under a stream of GRANTs the worker might find

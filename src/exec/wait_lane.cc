@@ -182,9 +182,9 @@ void WaitLane::EndWaitGroup(Groups& taken, WaitJobs& jobs) {
   WaitGroup& group = taken.front();
   group.is_under_way = false;
   CountThread(group, -1);
-  const bool insists = std::any_of(group.jobs.begin(), group.jobs.end(),
-                                   [](const auto& job) { return job->was_handed_back; });
-  if (insists) {
+  const bool must_run = std::any_of(group.jobs.begin(), group.jobs.end(),
+                                    [](const auto& job) { return job->must_run; });
+  if (must_run) {
     queued_.splice(queued_.end(), taken);
     work_.NotifyOne();
     return;

@@ -66,8 +66,8 @@ struct WaitJob {
   std::string line;
   std::string group_name;  ///< WaitLane::GroupNameOf(item).
   base::Arena arena;
-  int64_t since_ns = 0;          ///< When it was submitted, by base::NowNs.
-  bool was_handed_back = false;  ///< The lane has handed it back once: now it is executed.
+  int64_t since_ns = 0;   ///< When it was submitted, by base::NowNs.
+  bool must_run = false;  ///< The lane has handed it back once, and does not do so again.
   // The outcome:
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;

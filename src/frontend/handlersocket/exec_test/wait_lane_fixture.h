@@ -89,7 +89,7 @@ class WaitLaneTest : public ::testing::Test {
   /// Sends a job again as its worker does, when the row is locked again.
   static std::unique_ptr<WaitJob> Again(std::unique_ptr<WaitJob> job) {
     job->is_handed_back = false;
-    job->was_handed_back = true;
+    job->must_run = true;
     return job;
   }
   /// The outcome when the session's tables are in the way of a DDL statement.

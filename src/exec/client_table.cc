@@ -52,7 +52,7 @@ void ClientTable::Add(net::UniqueFd fd) {
   client->frontend->SetConnectionId(client->booked.id());
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
-  if (core_.context.doorman != nullptr && net::IsTcp(client->connection.fd()))
+  if (core_.context.handshake_thread != nullptr && net::IsTcp(client->connection.fd()))
     client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
     CountRefused(WhyNotWatched(errno).c_str());
@@ -180,7 +180,7 @@ ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) con
 }
 
 void ClientTable::CountActive(Client& client) {
-  const uint32_t period = core_.context.crew->period();
+  const uint32_t period = core_.context.worker_pool->period();
   if (client.active_in == period) return;
   client.active_in = period;
   core_.load.CountActive(period);

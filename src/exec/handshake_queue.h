@@ -3,7 +3,7 @@
 // alone.
 //
 // Flow:    Put -> Take -> End; or Put -> Drop
-// Threads: one owner at a time (the doorman's thread). Limits: kHandshakesMax are under way in all,
+// Threads: one owner at a time (the handshake thread). Limits: kHandshakesMax are under way in all,
 // kHandshakesOfAddressMax of an address. Errors: Put throws std::bad_alloc with nothing done.
 #pragma once
 

@@ -46,9 +46,10 @@ Port::Port(const PortSettings& settings, engine::SessionFactory& sessions, WaitL
   context_.prepare = settings.prepare;
   context_.may_serve = settings.may_serve;
   context_.writes = settings.writes;
-  if (settings.doorman.tls.mode != net::TlsMode::kOff) {
-    doorman_ = std::make_unique<Doorman>(settings.doorman, stats, budget_, context_.log);
-    context_.doorman = doorman_.get();
+  if (settings.handshakes.tls.mode != net::TlsMode::kOff) {
+    handshake_thread_ =
+        std::make_unique<HandshakeThread>(settings.handshakes, stats, budget_, context_.log);
+    context_.handshake_thread = handshake_thread_.get();
   }
   context_.logins = settings.logins;
   context_.takes_passwords_in_clear = settings.takes_passwords_in_clear;
@@ -60,13 +61,13 @@ bool Port::Start(std::string* error) {
   for (const std::string& note : notes) context_.log(note);
   if (!listeners) return false;
   listeners_ = std::move(*listeners);
-  if (doorman_ != nullptr && !doorman_->Start()) {
+  if (handshake_thread_ != nullptr && !handshake_thread_->Start()) {
     *error = CannotStart(errno, settings_.workers_variable);
     return false;
   }
   workers_.resize(settings_.workers);
-  crew_ = std::make_unique<Crew>(workers_, settings_.elastic, settings_.writes);
-  context_.crew = crew_.get();
+  worker_pool_ = std::make_unique<WorkerPool>(workers_, settings_.elastic, settings_.writes);
+  context_.worker_pool = worker_pool_.get();
   for (auto& worker : workers_) worker = std::make_unique<Worker>(context_);
   for (auto& worker : workers_) {
     if (!worker->Start()) {
@@ -88,7 +89,7 @@ void Port::StopListening() {
 void Port::Stop() {
   AskToStop();
   for (auto& worker : workers_) worker->Stop();
-  if (doorman_ != nullptr) doorman_->Stop();
+  if (handshake_thread_ != nullptr) handshake_thread_->Stop();
   listeners_.clear();
 }
 
@@ -105,7 +106,7 @@ bool Port::Assign(net::UniqueFd fd) {
   uint64_t connections = 0;
   for (const auto& worker : workers_) connections += worker->connections();
   if (connections >= settings_.limits.connections_max) return false;  // Closed with `fd`.
-  crew_->Emptiest().Adopt(std::move(fd));
+  worker_pool_->Emptiest().Adopt(std::move(fd));
   return true;
 }
 

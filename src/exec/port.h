@@ -11,7 +11,7 @@
 
 #include "base/mutex.h"
 #include "base/require.h"
-#include "exec/doorman.h"
+#include "exec/handshake_thread.h"
 #include "exec/worker.h"
 
 namespace rowsocket::exec {
@@ -29,15 +29,15 @@ struct PortSettings {
   Usage* usage = nullptr;       ///< Null: what tables and accounts are asked for is not counted.
   SlowLog* slow_log = nullptr;  ///< Null: slow requests are not noted.
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
-  bool elastic = false;                     ///< Workers rest where fewer do as much: see Crew.
-  LoginDesk* logins = nullptr;              ///< For frontends that let accounts log in.
+  bool elastic = false;         ///< Workers rest where fewer do as much: see WorkerPool.
+  LoginDesk* logins = nullptr;  ///< For frontends that let accounts log in.
   /// Other machines may send passwords of accounts without TLS.
   bool takes_passwords_in_clear = false;
   bool writes = false;  ///< The frontends let writes through.
   /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
   /// asks for it. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
-  DoormanSettings doorman;
+  HandshakeSettings handshakes;
   /// Asked on a worker's thread once the server has started: whether the port may serve. If not,
   /// its listeners refuse connections. May be empty.
   std::function<bool()> may_serve;
@@ -73,9 +73,9 @@ class Port {
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }
   /// REQUIRES: started.
-  Crew& crew() {
-    ROWSOCKET_REQUIRE(crew_ != nullptr);
-    return *crew_;
+  WorkerPool& worker_pool() {
+    ROWSOCKET_REQUIRE(worker_pool_ != nullptr);
+    return *worker_pool_;
   }
 
  private:
@@ -86,8 +86,8 @@ class Port {
   WorkerContext context_;
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Crew> crew_;
-  std::unique_ptr<Doorman> doorman_;  ///< Null where the port does not offer TLS.
+  std::unique_ptr<WorkerPool> worker_pool_;
+  std::unique_ptr<HandshakeThread> handshake_thread_;  ///< Null where the port does not offer TLS.
   /// Two workers that accept at once must not both take the last place.
   base::Mutex assign_mutex_;
 };

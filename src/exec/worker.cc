@@ -121,16 +121,16 @@ void Worker::Loop(engine::Session& session) {
     const int timeout_ms = !clients_.ready().empty() || gathers ? 0
                            : session.HoldsTables()              ? model::kReleaseTablesMs
                                                                 : model::kSessionTickMs;
-    HandleEvents(timeout_ms != 0 && LooksOn() ? 0 : timeout_ms);
+    HandleEvents(timeout_ms != 0 && IsBusyPolling() ? 0 : timeout_ms);
     const int64_t polled_ms = core_.clock.now_ms;
     TakeInbox(session);
     if (batches_ != nullptr) batches_->TakeDone(&session);
     TakeHeld(&session);
     logins_.EndAccounts();
     if (!clients_.ready().empty()) {
-      if (look_on_.is_on()) EndLookOn(true);
+      if (busy_poll_.is_on()) EndBusyPoll(true);
       RunTurn(session);
-      if (!turn_.empty() && clients_.ready().empty()) BeginLookOn();
+      if (!turn_.empty() && clients_.ready().empty()) BeginBusyPoll();
     } else if (gathers)
       batches_->EndGather(session);
     ReleaseIdleTables(session);
@@ -138,32 +138,32 @@ void Worker::Loop(engine::Session& session) {
     clients_.FreeRetired();
     core_.hot_rows.Flush(core_.clock.now_ms);
     DescribeTo(session);
-    core_.context.crew->AdaptIfDue(core_.clock.now_ms);
+    core_.context.worker_pool->AdaptIfDue(core_.clock.now_ms);
   }
 }
 
-// The crew counts the moment as sleep: it is no work, and brings no reason for another worker.
-void Worker::BeginLookOn() {
-  if (!look_on_.Begins(core_.load.ActiveLately(core_.context.crew->period()))) return;
+// The pool counts the moment as sleep: it is no work, and brings no reason for another worker.
+void Worker::BeginBusyPoll() {
+  if (!busy_poll_.Begins(core_.load.ActiveLately(core_.context.worker_pool->period()))) return;
   const int64_t now_us = base::NowUs();
-  look_on_.Begin(now_us);
+  busy_poll_.Begin(now_us);
   core_.load.FallAsleep(now_us);
 }
 
-bool Worker::LooksOn() {
-  if (!look_on_.is_on()) return false;
-  if (look_on_.IsOver(base::NowUs())) EndLookOn(/*found=*/false);
-  return look_on_.is_on();
+bool Worker::IsBusyPolling() {
+  if (!busy_poll_.is_on()) return false;
+  if (busy_poll_.IsOver(base::NowUs())) EndBusyPoll(/*found=*/false);
+  return busy_poll_.is_on();
 }
 
-void Worker::EndLookOn(bool found) {
-  look_on_.End(found);
+void Worker::EndBusyPoll(bool found) {
+  busy_poll_.End(found);
   WorkerLoad& load = core_.load;
   const int64_t slept_us = load.slept_us.load(std::memory_order_relaxed);
   load.WakeUp(base::NowUs());
   const int64_t us = load.slept_us.load(std::memory_order_relaxed) - slept_us;
-  load.looked_on_us.store(load.looked_on_us.load(std::memory_order_relaxed) + us,
-                          std::memory_order_relaxed);
+  load.busy_polled_us.store(load.busy_polled_us.load(std::memory_order_relaxed) + us,
+                            std::memory_order_relaxed);
 }
 
 // The worker is idle by the time since it executed a request, even if other events keep the loop
@@ -174,7 +174,7 @@ void Worker::ReleaseIdleTables(engine::Session& session) {
 }
 
 std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {
-  const bool is_counted = core_.context.crew->is_elastic() && timeout_ms != 0;
+  const bool is_counted = core_.context.worker_pool->is_elastic() && timeout_ms != 0;
   if (is_counted) core_.load.FallAsleep(base::NowUs());
   const std::span<const net::Event> events = core_.loop.Wait(events_, timeout_ms);
   core_.clock.BeginRound();
@@ -231,20 +231,20 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
 
 // False where this worker has nothing more to do with what the client has sent: it speaks TLS, or
 // has to, or its first byte has yet to come. This worker goes on counting a client that is with the
-// doorman, so that the limit of connections holds meanwhile.
+// handshake thread, so that the limit of connections holds meanwhile.
 bool Worker::Admit(Client& client) {
   std::array<char, model::kFirstBytesMax> room;
   bool has_ended = false;
   const std::string_view begin = client.connection.Peek(room, &has_ended);
   if (begin.empty()) return has_ended;
   client.life = Client::Life::kServed;
-  Doorman& doorman = *core_.context.doorman;
+  HandshakeThread& handshakes = *core_.context.handshake_thread;
   if (begin.front() == net::kTlsFirstByte) {
     clients_.Expect();
-    doorman.Put(clients_.Release(client), *this);
+    handshakes.Put(clients_.Release(client), *this);
     return false;
   }
-  if (doorman.mode() != net::TlsMode::kRequired) return true;
+  if (handshakes.mode() != net::TlsMode::kRequired) return true;
   RefusePlain(client, begin);
   return false;
 }

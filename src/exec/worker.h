@@ -15,7 +15,8 @@
 //   BatchCollector  which connections write together, and the batches
 //   Inbox           what other threads hand over
 // A part may use those above it, which the worker declares before it; none sees the worker itself.
-// A connection that begins with TLS is handed to the port's doorman, and comes back through Inbox.
+// A connection that begins with TLS is handed to the port's handshake thread, and comes back
+// through Inbox.
 //
 // Threads: Start, AskToStop and Stop from the port's; Adopt, GiveAway, Done and Admitted from
 // any; all else on the worker's own. Lifetime: connections die with the worker. Limits:
@@ -32,15 +33,15 @@
 #include "base/arena.h"
 #include "exec/acceptor.h"
 #include "exec/batch_collector.h"
+#include "exec/busy_poll.h"
 #include "exec/client_table.h"
-#include "exec/doorman.h"
+#include "exec/handshake_thread.h"
 #include "exec/held_replies.h"
 #include "exec/inbox.h"
 #include "exec/input_consumer.h"
 #include "exec/item_reader.h"
 #include "exec/lock_waits.h"
 #include "exec/logins.h"
-#include "exec/look_on.h"
 #include "exec/session_thread.h"
 #include "exec/turn.h"
 #include "exec/wait_lane.h"
@@ -90,9 +91,9 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void RefusePlain(Client& client, std::string_view begin);
   bool GiveIfAsked(Client& client);
   void TakeInbox(engine::Session& session);
-  void BeginLookOn();
-  bool LooksOn();
-  void EndLookOn(bool found);
+  void BeginBusyPoll();
+  bool IsBusyPolling();
+  void EndBusyPoll(bool found);
   /// `session` null: the worker ends, and nothing is logged.
   void TakeHeld(engine::Session* session);
   void AddTo(ConnectionList& list) const;
@@ -126,7 +127,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.
   std::vector<net::Event> events_;
-  LookOn look_on_;  ///< Whether the worker is about to sleep.
+  BusyPoll busy_poll_;  ///< Whether the worker is about to sleep.
   int64_t described_ms_ = 0;
 
   std::atomic<Worker*> give_to_{nullptr};

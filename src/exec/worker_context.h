@@ -11,9 +11,8 @@
 #include "engine/session.h"
 #include "exec/account_limits.h"
 #include "exec/commit_board.h"
-#include "exec/crew.h"
-#include "exec/doorman.h"
 #include "exec/frontend.h"
+#include "exec/handshake_thread.h"
 #include "exec/hot_rows.h"
 #include "exec/item_runs.h"
 #include "exec/latency.h"
@@ -23,6 +22,7 @@
 #include "exec/turn.h"
 #include "exec/usage.h"
 #include "exec/wait_lane.h"
+#include "exec/worker_pool.h"
 #include "model/limits.h"
 #include "net/buffer_budget.h"
 #include "net/event_loop.h"
@@ -47,8 +47,8 @@ struct WorkerContext {
   CommitBoard* commits = nullptr;           ///< Shared with all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
-  Crew* crew = nullptr;
-  Doorman* doorman = nullptr;  ///< Null where the port does not offer TLS.
+  WorkerPool* worker_pool = nullptr;
+  HandshakeThread* handshake_thread = nullptr;  ///< Null where the port does not offer TLS.
   /// Gives a new connection to the worker that has the fewest; false when there are too many.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;

@@ -154,7 +154,7 @@ class Daemon::Running {
     settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
     settings.logins = desk_.get();
-    uses_tls_ = uses_tls_ || settings.doorman.tls.mode != net::TlsMode::kOff;
+    uses_tls_ = uses_tls_ || settings.handshakes.tls.mode != net::TlsMode::kOff;
     // The port is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.
     ports_.push_back(std::make_unique<exec::Port>(settings, *sessions_, *lane_, stats_,

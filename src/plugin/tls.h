@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api.h"
-#include "exec/doorman.h"
+#include "exec/handshake_thread.h"
 #include "net/address.h"
 
 namespace rowsocket::plugin {

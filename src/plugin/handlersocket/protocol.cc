@@ -107,9 +107,9 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   port.limits = variables_.limits;
   // A handshake ends in time also where clients may take as long as they like to authenticate.
   if (variables_.limits.auth_timeout_s != 0) {
-    port.doorman.timeout_s = variables_.limits.auth_timeout_s;
+    port.handshakes.timeout_s = variables_.limits.auth_timeout_s;
   }
-  if (!MakeTls(variables_.tls, "handlersocket", mode.name, &port.doorman.tls, error)) {
+  if (!MakeTls(variables_.tls, "handlersocket", mode.name, &port.handshakes.tls, error)) {
     return false;
   }
   if (!must_authenticate) port.limits.auth_timeout_s = 0;

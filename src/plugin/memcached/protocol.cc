@@ -42,7 +42,7 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   }
   MakeShared(addresses, account, counted);
   shared_keyspaces_->keyspaces()->catalog.ExpectContainers();
-  if (!MakeTls(variables_.tls, "daemon_memcached", "", &port.doorman.tls, error)) return false;
+  if (!MakeTls(variables_.tls, "daemon_memcached", "", &port.handshakes.tls, error)) return false;
   settings->ports.push_back(
       {std::move(port), [this] { return std::make_unique<frontend::MemcachedFrontend>(*shared_); },
        /*note=*/""});

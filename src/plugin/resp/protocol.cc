@@ -24,7 +24,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
   exec::PortSettings port = MakePortSettings(addresses);
   if (!TakeAccount(variables_.user, "resp_user", &port, &shared_.account, error)) return false;
-  if (!MakeTls(variables_.tls, "resp", "", &port.doorman.tls, error)) return false;
+  if (!MakeTls(variables_.tls, "resp", "", &port.handshakes.tls, error)) return false;
   shared_keyspaces_ = SharedKeyspaces::Get();
   shared_keyspaces_->keyspaces()->catalog.FollowStore();
   shared_.keyspaces = shared_keyspaces_->keyspaces().get();

@@ -9,7 +9,7 @@ namespace {
 class MemoryTest : public ::testing::Test {
  protected:
   MemoryTest() {
-    server_.settings.doorman.tls = net::TestTlsSettings(context_, net::TlsMode::kOn);
+    server_.settings.handshakes.tls = net::TestTlsSettings(context_, net::TlsMode::kOn);
     server_.settings.limits.connections_max = kClients + 1;
   }
   /// All threads have begun, and no client is there.

@@ -1,4 +1,5 @@
-// A port that offers TLS: the hand-over of connections between workers and doorman, and its limits.
+// A port that offers TLS: the hand-over of connections between workers and the handshake thread,
+// and its limits.
 #include <atomic>
 #include <thread>
 
@@ -63,7 +64,7 @@ class TlsPortTest : public ::testing::Test {
  protected:
   TlsPortTest() { Offer(net::TlsMode::kOn); }
   void Offer(net::TlsMode mode) {
-    server_.settings.doorman.tls = net::TestTlsSettings(context_, mode);
+    server_.settings.handshakes.tls = net::TestTlsSettings(context_, mode);
   }
   std::unique_ptr<TlsLineClient> Connect(int version = TLS1_3_VERSION) {
     return std::make_unique<TlsLineClient>(server_.ConnectFd(), version);
@@ -113,7 +114,7 @@ TEST_F(TlsPortTest, BytesBehindTheHandshakeAreNotLost) {
 
 TEST_F(TlsPortTest, SilentHandshakesEndAndFreeTheirPlaces) {
   constexpr unsigned kSilent = 20;
-  server_.settings.doorman.timeout_s = 1;
+  server_.settings.handshakes.timeout_s = 1;
   server_.settings.limits.connections_max = kSilent + 2;  // One that has just left may still count.
   server_.Start();
   const std::string hello = Connect()->Hello();
@@ -134,7 +135,7 @@ TEST_F(TlsPortTest, SilentHandshakesEndAndFreeTheirPlaces) {
 
 // OpenSSL would take memory for the length that the hello claims, and wait for the rest of it.
 TEST_F(TlsPortTest, HelloThatIsNotInTheFirstRecordIsRefusedAtOnce) {
-  server_.settings.doorman.timeout_s = 3600;
+  server_.settings.handshakes.timeout_s = 3600;
   server_.Start();
   const std::string_view records[] = {{"\x16\x03\x01\x00\x04\x01\x02\x01\x44", 9},
                                       {"\x16\x03\x01\x00\x01\x01", 6},
@@ -200,7 +201,7 @@ TEST_F(TlsPortTest, ManyComeAndGoWhileWorkersChange) {
   for (unsigned i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       for (unsigned j = 0; j < kEach; ++j) {
-        if (j % 5 == i) server_.port->crew().Pin(1 + j % 3);
+        if (j % 5 == i) server_.port->worker_pool().Pin(1 + j % 3);
         auto client = Connect(j % 2 == 0 ? TLS1_3_VERSION : TLS1_2_VERSION);
         if (j % 7 == 3) {
           net::WriteAll(client->fd(), client->Hello());  // and away

@@ -1,4 +1,4 @@
-#include "exec/doorman.h"
+#include "exec/handshake_thread.h"
 
 #include <array>
 #include <cerrno>
@@ -15,7 +15,7 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr size_t kHandshakeEventsMax = 512;
-/// How often the doorman looks for handshakes that have taken too long.
+/// How often the thread looks for handshakes that have taken too long.
 constexpr int kHandshakeTickMs = 200;
 /// How often the log says that handshakes fail.
 constexpr int64_t kHandshakeLogMs = 60'000;
@@ -49,14 +49,15 @@ bool HoldsHello(std::string_view received) {
 
 }  // namespace
 
-Doorman::Doorman(const DoormanSettings& settings, StatRegistry& stats, net::BufferBudget& budget,
-                 std::function<void(const std::string&)> log)
+HandshakeThread::HandshakeThread(const HandshakeSettings& settings, StatRegistry& stats,
+                                 net::BufferBudget& budget,
+                                 std::function<void(const std::string&)> log)
     : settings_(settings), log_(std::move(log)), stats_(stats) {
   connection_context_.budget = &budget;
   deadlines_.SetTimeout(int64_t{settings.timeout_s} * 1000);
 }
 
-bool Doorman::Start() {
+bool HandshakeThread::Start() {
   if (!loop_.Open()) return false;
   try {
     thread_ = std::thread([this] { Main(); });
@@ -67,14 +68,14 @@ bool Doorman::Start() {
   return true;
 }
 
-void Doorman::Stop() {
+void HandshakeThread::Stop() {
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_relaxed);
   loop_.Wake();
   thread_.join();
 }
 
-void Doorman::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
+void HandshakeThread::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
   client->connection.MoveTo(connection_context_);
   client->handshake_owner = &owner;
   {
@@ -84,7 +85,7 @@ void Doorman::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
   loop_.Wake();
 }
 
-void Doorman::Main() {
+void HandshakeThread::Main() {
   std::array<net::Event, kHandshakeEventsMax> events;
   while (!stopping_.load(std::memory_order_relaxed)) {
     for (const net::Event& event :
@@ -103,7 +104,7 @@ void Doorman::Main() {
   handshakes_.clear();
 }
 
-void Doorman::TakeNew() {
+void HandshakeThread::TakeNew() {
   ClientQueue arrived;
   {
     const base::MutexLock lock(mutex_);
@@ -112,7 +113,7 @@ void Doorman::TakeNew() {
   while (std::unique_ptr<Client> client = arrived.Pop()) TakeOver(std::move(client));
 }
 
-void Doorman::TakeOver(std::unique_ptr<Client> client) {
+void HandshakeThread::TakeOver(std::unique_ptr<Client> client) {
   Client& arrived = *client;
   Handshake* handshake = nullptr;
   try {
@@ -128,7 +129,7 @@ void Doorman::TakeOver(std::unique_ptr<Client> client) {
 }
 
 /// Does what can be done now; `handshake` may be gone afterwards.
-void Doorman::Advance(Handshake& handshake) {
+void HandshakeThread::Advance(Handshake& handshake) {
   try {
     if (handshake.stage == Stage::kHello)
       ReadHello(handshake);
@@ -141,7 +142,7 @@ void Doorman::Advance(Handshake& handshake) {
 
 // OpenSSL keeps 20 KiB for a handshake that has begun, so that it begins when the client has sent
 // all that the first step needs.
-void Doorman::ReadHello(Handshake& handshake) {
+void HandshakeThread::ReadHello(Handshake& handshake) {
   net::Connection& connection = handshake.client->connection;
   net::Connection::Received received{};
   do {
@@ -162,7 +163,7 @@ void Doorman::ReadHello(Handshake& handshake) {
   }
 }
 
-void Doorman::BeginWaiting() {
+void HandshakeThread::BeginWaiting() {
   while (Client* const client = queue_.Take()) {
     Handshake& handshake = handshakes_.at(client);
     handshake.stage = Stage::kUnderWay;
@@ -174,7 +175,7 @@ void Doorman::BeginWaiting() {
   }
 }
 
-void Doorman::Begin(Handshake& handshake) {
+void HandshakeThread::Begin(Handshake& handshake) {
   auto stream = net::TlsStream::Make(settings_.tls);
   if (stream == nullptr)
     return Fail(handshake, "the server has no certificate (ssl_cert, ssl_key)");
@@ -182,7 +183,7 @@ void Doorman::Begin(Handshake& handshake) {
   AskOpenSsl(handshake);
 }
 
-void Doorman::AskOpenSsl(Handshake& handshake) {
+void HandshakeThread::AskOpenSsl(Handshake& handshake) {
   net::Connection& connection = handshake.client->connection;
   switch (connection.Handshake()) {
     case net::TlsStream::Status::kDone:
@@ -197,7 +198,7 @@ void Doorman::AskOpenSsl(Handshake& handshake) {
   }
 }
 
-void Doorman::CloseExpired() {
+void HandshakeThread::CloseExpired() {
   const int64_t now_ms = base::CoarseNowMs();
   while (Client* const client = deadlines_.Expired(now_ms)) {
     stats_.Add(Stat::kConnectionsTimedOut);
@@ -205,7 +206,7 @@ void Doorman::CloseExpired() {
   }
 }
 
-void Doorman::Fail(Handshake& handshake, std::string_view why) {
+void HandshakeThread::Fail(Handshake& handshake, std::string_view why) {
   stats_.Add(Stat::kTlsFailed);
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms - logged_ms_ >= kHandshakeLogMs) {
@@ -219,7 +220,7 @@ void Doorman::Fail(Handshake& handshake, std::string_view why) {
   GiveBack(handshake);
 }
 
-void Doorman::GiveBack(Handshake& handshake) {
+void HandshakeThread::GiveBack(Handshake& handshake) {
   Client* const client = handshake.client.get();
   if (handshake.stage == Stage::kUnderWay) queue_.End(handshake.address);
   if (handshake.stage == Stage::kWaits) queue_.Drop(handshake.address, client);

@@ -1,16 +1,16 @@
 // The thread that does the TLS handshakes of a port, so that a handshake, which takes as long as a
 // hundred finds, keeps no other connection of a worker waiting.
 //
-// Flow: a worker sees the first byte of TLS: Put -> the handshake on the doorman's thread
+// Flow: a worker sees the first byte of TLS: Put -> the handshake on this thread
 //       -> HandshakeOwner::Admitted, with a connection that speaks TLS, or that is kBroken
 //
 //   kHello     the first record is not complete: the connection costs no more than its bytes
 //   kWaits     kHandshakesMax others are being done, or kHandshakesOfAddressMax of its address
 //   kUnderWay  OpenSSL has the handshake
 //
-// Threads: Put from any; Start and Stop from the port's; the rest on the doorman's own.
+// Threads: Put from any; Start and Stop from the port's; the rest on its own.
 // Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
-// DoormanSettings; HandshakeQueue says which is next. Errors: a handshake that fails is counted,
+// HandshakeSettings; HandshakeQueue says which is next. Errors: a handshake that fails is counted,
 // and told to the log once a minute.
 #pragma once
 
@@ -36,10 +36,10 @@
 
 namespace rowsocket::exec {
 
-/// Gets connections back from the doorman.
+/// Gets connections back when their handshakes have ended.
 class HandshakeOwner {
  public:
-  /// Called on the doorman's thread. The connection is suspended, and still refers to the doorman's
+  /// Called on the handshake thread. The connection is suspended, and still refers to that thread's
   /// net::ConnectionContext. Does not throw.
   virtual void Admitted(std::unique_ptr<Client> client) = 0;
 
@@ -47,18 +47,18 @@ class HandshakeOwner {
   ~HandshakeOwner() = default;
 };
 
-struct DoormanSettings {
+struct HandshakeSettings {
   net::TlsSettings tls;
   uint32_t timeout_s = 10;  ///< From the connection to the end of the handshake.
 };
 
-class Doorman {
+class HandshakeThread {
  public:
-  Doorman(const DoormanSettings& settings, StatRegistry& stats, net::BufferBudget& budget,
-          std::function<void(const std::string&)> log);
-  ~Doorman() { Stop(); }
-  Doorman(const Doorman&) = delete;
-  Doorman& operator=(const Doorman&) = delete;
+  HandshakeThread(const HandshakeSettings& settings, StatRegistry& stats, net::BufferBudget& budget,
+                  std::function<void(const std::string&)> log);
+  ~HandshakeThread() { Stop(); }
+  HandshakeThread(const HandshakeThread&) = delete;
+  HandshakeThread& operator=(const HandshakeThread&) = delete;
 
   /// False when no thread or file descriptor can be had: errno says which.
   bool Start();
@@ -90,7 +90,7 @@ class Doorman {
   void Fail(Handshake& handshake, std::string_view why);
   void GiveBack(Handshake& handshake);
 
-  const DoormanSettings settings_;
+  const HandshakeSettings settings_;
   const std::function<void(const std::string&)> log_;
   StatBlock stats_;
   net::ConnectionContext connection_context_;

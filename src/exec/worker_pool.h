@@ -7,7 +7,8 @@
 // that waits for the disk takes no core, so that it has to bring less. All but the first worker
 // rest until then, and rest again when they are not needed.
 //
-// Flow:   every worker, once a round: AdaptIfDue -> once in a period: CrewSizer::Next -> Balance
+// Flow:   every worker, once a round: AdaptIfDue
+//         -> once in a period: WorkerPoolSizer::Next -> Balance
 //         -> Worker::GiveAway, and each connection moves when it next sends something
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
 //
@@ -28,7 +29,7 @@ namespace rowsocket::exec {
 
 class Worker;
 
-/// The work that a worker has done; written by the worker, read by the crew.
+/// The work that a worker has done; written by the worker, read by the pool.
 struct WorkerLoad {
   std::atomic<int64_t> slept_us{0};        ///< With nothing to do, since the worker started.
   std::atomic<int64_t> asleep_from_us{0};  ///< Asleep since then; 0: the worker is awake.
@@ -37,7 +38,7 @@ struct WorkerLoad {
   std::atomic<uint64_t> active{0};
   uint32_t active_before = 0;  ///< The number of the period before; the worker's own.
   /// On a core, though counted as sleep: the worker looked for events.
-  std::atomic<int64_t> looked_on_us{0};
+  std::atomic<int64_t> busy_polled_us{0};
   /// In commits of batches that the worker itself ran.
   std::atomic<int64_t> committed_us{0};
   RunTime run_time;
@@ -79,7 +80,7 @@ struct WorkerLoad {
 };
 
 /// Decides when twice or half as many workers are tried, and whether the new number stays.
-class CrewSizer {
+class WorkerPoolSizer {
  public:
   /// What was measured in one period.
   struct Sample {
@@ -88,7 +89,7 @@ class CrewSizer {
     double requests = 0;  ///< Requests/s.
     double blocked = 0;   ///< Part of `busy`: neither running nor waiting for a core.
   };
-  explicit CrewSizer(uint32_t workers) : workers_(workers) {}
+  explicit WorkerPoolSizer(uint32_t workers) : workers_(workers) {}
 
   uint32_t at_work() const { return at_work_; }
   /// How many workers shall be at work in the next period.
@@ -109,11 +110,11 @@ class CrewSizer {
   int64_t hold_ms_ = 0;        ///< The last hold time, if the try before it brought nothing.
 };
 
-class Crew {
+class WorkerPool {
  public:
   /// `workers` is complete before the first of them runs. Unless `elastic`, all are always at work.
   /// `writes`: workers wait mostly for the flush of what they write.
-  Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes);
+  WorkerPool(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes);
 
   /// Once in a period, begins the next one and sets how many workers are at work.
   void AdaptIfDue(int64_t now_ms) {
@@ -131,7 +132,7 @@ class Crew {
 
  private:
   void Adapt(int64_t now_ms);
-  CrewSizer::Sample Measure(int64_t now_ms) REQUIRES(mutex_);
+  WorkerPoolSizer::Sample Measure(int64_t now_ms) REQUIRES(mutex_);
   void Balance() REQUIRES(mutex_);
   uint32_t ActiveOf(const Worker& worker) const;
   void PutToRest();
@@ -144,7 +145,7 @@ class Crew {
   std::atomic<uint32_t> at_work_;
 
   base::Mutex mutex_;
-  CrewSizer sizer_ GUARDED_BY(mutex_);
+  WorkerPoolSizer sizer_ GUARDED_BY(mutex_);
   int64_t measured_us_ GUARDED_BY(mutex_) = 0;
   std::vector<int64_t> slept_us_ GUARDED_BY(mutex_);      ///< By worker, at the last measurement.
   std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);        ///< By worker, at the last measurement.

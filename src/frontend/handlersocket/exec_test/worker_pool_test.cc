@@ -1,5 +1,5 @@
 // How many workers are at work, and which connections move between them.
-#include "exec/crew.h"
+#include "exec/worker_pool.h"
 
 #include <atomic>
 #include <map>
@@ -16,8 +16,8 @@ namespace {
 using engine::Outcome;
 using engine::fake::Call;
 
-/// Plays periods to a CrewSizer. `requests`: requests/s by the workers at work, from 1 on.
-class CrewSizerTest : public ::testing::Test {
+/// Plays periods to a WorkerPoolSizer. `requests`: requests/s by the workers at work, from 1 on.
+class WorkerPoolSizerTest : public ::testing::Test {
  protected:
   uint32_t Play(double busy, std::vector<double> requests, unsigned periods = 1) {
     for (unsigned i = 0; i < periods; ++i) {
@@ -29,22 +29,22 @@ class CrewSizerTest : public ::testing::Test {
     return sizer_->at_work();
   }
 
-  std::optional<CrewSizer> sizer_{4};
+  std::optional<WorkerPoolSizer> sizer_{4};
   double blocked_ = 0;  ///< Of the time awake.
   int64_t now_ms_ = 0;
   std::map<uint32_t, unsigned> seen_;
 };
 
-TEST_F(CrewSizerTest, OneWorkerWhileItSleepsNowAndThen) {
+TEST_F(WorkerPoolSizerTest, OneWorkerWhileItSleepsNowAndThen) {
   EXPECT_EQ(1u, Play(0.8, {100, 200, 300, 400}, 100));
   EXPECT_EQ(100u, seen_[1]);
 }
 
-TEST_F(CrewSizerTest, AllWorkersSoonWhereEachIsWorthIt) {
+TEST_F(WorkerPoolSizerTest, AllWorkersSoonWhereEachIsWorthIt) {
   EXPECT_EQ(4u, Play(1, {100, 200, 300, 400}, 10));
 }
 
-TEST_F(CrewSizerTest, WorkersThatAreNotWorthItAreSeldomTried) {
+TEST_F(WorkerPoolSizerTest, WorkersThatAreNotWorthItAreSeldomTried) {
   Play(1, {100, 180, 185, 190}, 1000);
   EXPECT_GT(seen_[2], 950u);
   EXPECT_GT(seen_[4], 0u) << "that it is not worth it may change";
@@ -53,7 +53,7 @@ TEST_F(CrewSizerTest, WorkersThatAreNotWorthItAreSeldomTried) {
   EXPECT_GT(seen_[1], 850u);
 }
 
-TEST_F(CrewSizerTest, PeriodThatWasGoodByChanceIsPutRight) {
+TEST_F(WorkerPoolSizerTest, PeriodThatWasGoodByChanceIsPutRight) {
   EXPECT_EQ(2u, Play(1, {100, 0, 0, 0}, 2)) << "tried";
   EXPECT_EQ(2u, Play(1, {0, 140, 0, 0})) << "worth it, as it seems";
   seen_.clear();
@@ -61,21 +61,21 @@ TEST_F(CrewSizerTest, PeriodThatWasGoodByChanceIsPutRight) {
   EXPECT_GT(seen_[1], 70u);
 }
 
-TEST_F(CrewSizerTest, LoadThatBeganInTheMidstOfAPeriodIsNoMark) {
+TEST_F(WorkerPoolSizerTest, LoadThatBeganInTheMidstOfAPeriodIsNoMark) {
   Play(1, {40, 0, 0, 0});
   EXPECT_EQ(2u, Play(1, {100, 0, 0, 0})) << "tried";
   EXPECT_EQ(1u, Play(1, {0, 90, 0, 0}))
       << "less than one worker, though more than in its first period";
 }
 
-TEST_F(CrewSizerTest, DoublesWhereOneMoreWorkerBringsLittle) {
+TEST_F(WorkerPoolSizerTest, DoublesWhereOneMoreWorkerBringsLittle) {
   sizer_.emplace(12);
   std::vector<double> requests;
   for (unsigned workers = 1; workers <= 12; ++workers) requests.push_back(workers * 100.0);
   EXPECT_EQ(12u, Play(1, requests, 20));
 }
 
-TEST_F(CrewSizerTest, WorkersThatWaitForTheDiskNeedToBringLess) {
+TEST_F(WorkerPoolSizerTest, WorkersThatWaitForTheDiskNeedToBringLess) {
   Play(1, {100, 115, 125, 130}, 100);
   EXPECT_GT(seen_[1], 70u);
   sizer_.emplace(4);
@@ -85,7 +85,7 @@ TEST_F(CrewSizerTest, WorkersThatWaitForTheDiskNeedToBringLess) {
   EXPECT_GT(seen_[4], 70u);
 }
 
-TEST_F(CrewSizerTest, FewerWorkersAsSoonAsThereIsLittleToDo) {
+TEST_F(WorkerPoolSizerTest, FewerWorkersAsSoonAsThereIsLittleToDo) {
   Play(1, {100, 200, 300, 400}, 10);
   EXPECT_EQ(3u, Play(0.4, {100, 100, 100, 100}));
   EXPECT_EQ(1u, Play(0.1, {10, 10, 10, 10}, 2));
@@ -102,7 +102,7 @@ TEST(RunTimeTest, GrowsWhileTheThreadRuns) {
   EXPECT_TRUE(Eventually([&] { return time.Us() > before; }));
 }
 
-class CrewTest : public ::testing::Test {
+class WorkerPoolTest : public ::testing::Test {
  protected:
   void StartWith(unsigned workers) {
     server_.settings.workers = workers;
@@ -131,23 +131,23 @@ class CrewTest : public ::testing::Test {
   std::set<std::thread::id> threads_;
 };
 
-TEST_F(CrewTest, OneWorkerIsAtWorkUntilMoreAreNeeded) {
+TEST_F(WorkerPoolTest, OneWorkerIsAtWorkUntilMoreAreNeeded) {
   StartWith(4);
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
   AskAll();
   EXPECT_EQ(1u, Threads());
 }
 
-TEST_F(CrewTest, ConnectionsMoveToWorkersAtWorkAndBack) {
+TEST_F(WorkerPoolTest, ConnectionsMoveToWorkersAtWorkAndBack) {
   StartWith(3);
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
-  server_.port->crew().Pin(3);
-  // New connections go to the other workers, and the crew divides the active ones.
+  server_.port->worker_pool().Pin(3);
+  // New connections go to the other workers, and the pool divides the active ones.
   for (unsigned i = 0; i < 12; ++i) clients_.push_back(server_.ConnectAndOpen());
   Threads();
   AskAll();
   EXPECT_EQ(3u, Threads());
-  server_.port->crew().Pin(1);
+  server_.port->worker_pool().Pin(1);
   EXPECT_TRUE(Eventually([this] {
     AskAll();
     return Threads() == 1;
@@ -158,22 +158,22 @@ TEST_F(CrewTest, ConnectionsMoveToWorkersAtWorkAndBack) {
   EXPECT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 0; }));
 }
 
-TEST_F(CrewTest, UnauthenticatedConnectionsStayWithTheirDeadline) {
+TEST_F(WorkerPoolTest, UnauthenticatedConnectionsStayWithTheirDeadline) {
   server_.settings.limits.auth_timeout_s = 20;
   ASSERT_TRUE(server_.frontend.secret.Set("s"));
   server_.settings.workers = 2;
   server_.settings.elastic = true;
   server_.Start();
-  server_.port->crew().Pin(2);
+  server_.port->worker_pool().Pin(2);
   LineClient first = server_.Connect(), second = server_.Connect();
   ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnections) == 2; }));
-  server_.port->crew().Pin(1);
+  server_.port->worker_pool().Pin(1);
   for (LineClient* each : {&first, &second}) EXPECT_EQ("3\t1\tunauth", each->Ask(kFind1));
   EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsMoved));
 }
 
 // Requests that a connection sends in one go stay in order, whichever worker serves it.
-TEST_F(CrewTest, NothingIsLostWhileConnectionsMove) {
+TEST_F(WorkerPoolTest, NothingIsLostWhileConnectionsMove) {
   constexpr unsigned kClients = 8, kRounds = 200, kDepth = 5;
   StartWith(4);
   std::atomic<unsigned> left{kClients};
@@ -200,7 +200,7 @@ TEST_F(CrewTest, NothingIsLostWhileConnectionsMove) {
   }
   std::mt19937 random(1);
   while (left != 0) {
-    server_.port->crew().Pin(1 + random() % 4);
+    server_.port->worker_pool().Pin(1 + random() % 4);
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();

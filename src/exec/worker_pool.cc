@@ -1,4 +1,4 @@
-#include "exec/crew.h"
+#include "exec/worker_pool.h"
 
 #include <algorithm>
 #include <limits>
@@ -34,7 +34,7 @@ constexpr int64_t kHoldMsMax = 6400;
 
 }  // namespace
 
-uint32_t CrewSizer::Next(const Sample& sample) {
+uint32_t WorkerPoolSizer::Next(const Sample& sample) {
   if (tried_from_ != 0) {
     Decide(sample);
     return at_work_;
@@ -57,13 +57,13 @@ uint32_t CrewSizer::Next(const Sample& sample) {
   return at_work_;
 }
 
-void CrewSizer::Try(bool may_be_more) {
+void WorkerPoolSizer::Try(bool may_be_more) {
   const bool tries_more = at_work_ == 1 || (may_be_more && tries_more_ && at_work_ < workers_);
   tried_from_ = at_work_;
   at_work_ = tries_more ? std::min(2 * at_work_, workers_) : (at_work_ + 1) / 2;
 }
 
-void CrewSizer::Decide(const Sample& sample) {
+void WorkerPoolSizer::Decide(const Sample& sample) {
   const bool tried_more = at_work_ > tried_from_;
   const double more = is_blocked_ ? kWorthMoreBlocked : kWorthMore;
   const double less = is_blocked_ ? kWorthLessBlocked : kWorthLess;
@@ -85,7 +85,8 @@ void CrewSizer::Decide(const Sample& sample) {
   tried_from_ = 0;
 }
 
-Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes)
+WorkerPool::WorkerPool(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic,
+                       bool writes)
     : workers_(workers),
       elastic_(elastic && workers.size() > 1),
       writes_(writes),
@@ -98,7 +99,7 @@ Crew::Crew(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bo
   by_active_.reserve(workers.size());
 }
 
-void Crew::Adapt(int64_t now_ms) {
+void WorkerPool::Adapt(int64_t now_ms) {
   if (!mutex_.TryLock()) return;
   const base::MutexLock lock(mutex_, std::adopt_lock);
   if (now_ms < due_ms_.load(std::memory_order_relaxed)) return;
@@ -108,14 +109,14 @@ void Crew::Adapt(int64_t now_ms) {
     return;
   }
   const bool is_first = measured_us_ == 0;
-  const CrewSizer::Sample sample = Measure(now_ms);
+  const WorkerPoolSizer::Sample sample = Measure(now_ms);
   if (is_first) return;
   at_work_.store(sizer_.Next(sample), std::memory_order_relaxed);
   Balance();
   period_.store(period() + 1, std::memory_order_relaxed);
 }
 
-CrewSizer::Sample Crew::Measure(int64_t now_ms) {
+WorkerPoolSizer::Sample WorkerPool::Measure(int64_t now_ms) {
   const int64_t now_us = base::NowUs();
   const double elapsed_us = static_cast<double>(std::max<int64_t>(now_us - measured_us_, 1));
   double awake_us = 0, blocked_us = 0;
@@ -131,14 +132,14 @@ CrewSizer::Sample Crew::Measure(int64_t now_ms) {
     const double commit_us =
         static_cast<double>(committed_us - std::exchange(committed_us_[i], committed_us));
     int64_t ran_us = writes_ ? -1 : load.run_time.Us();
-    if (ran_us >= 0) ran_us -= load.looked_on_us.load(std::memory_order_relaxed);
+    if (ran_us >= 0) ran_us -= load.busy_polled_us.load(std::memory_order_relaxed);
     const double run_us = static_cast<double>(ran_us - std::exchange(ran_us_[i], ran_us));
     if (i >= at_work()) continue;
     const double worker_awake_us = elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);
     awake_us += std::max(worker_awake_us - commit_us, 0.0);
     if (ran_us >= 0) blocked_us += std::max(worker_awake_us - run_us, 0.0);
   }
-  CrewSizer::Sample sample;
+  WorkerPoolSizer::Sample sample;
   sample.now_ms = now_ms;
   sample.busy = awake_us / elapsed_us;
   sample.blocked = blocked_us / elapsed_us;
@@ -148,7 +149,7 @@ CrewSizer::Sample Crew::Measure(int64_t now_ms) {
   return sample;
 }
 
-uint32_t Crew::ActiveOf(const Worker& worker) const {
+uint32_t WorkerPool::ActiveOf(const Worker& worker) const {
   const uint64_t active = worker.load().active.load(std::memory_order_relaxed);
   return active >> 32 == period() ? static_cast<uint32_t>(active) : 0;
 }
@@ -156,7 +157,7 @@ uint32_t Crew::ActiveOf(const Worker& worker) const {
 // The busiest worker gives its connections beyond its share to the least busy one, the second
 // busiest to the second least busy, and so on: when twice as many workers are tried, each has its
 // part at once.
-void Crew::Balance() {
+void WorkerPool::Balance() {
   PutToRest();
   by_active_.clear();
   uint32_t sum = 0;
@@ -178,20 +179,20 @@ void Crew::Balance() {
   }
 }
 
-void Crew::PutToRest() {
+void WorkerPool::PutToRest() {
   for (uint32_t i = at_work(); i < workers_.size(); ++i) {
     workers_[i]->GiveAway(&Emptiest(), std::numeric_limits<uint32_t>::max());
   }
 }
 
-void Crew::Pin(uint32_t count) {
+void WorkerPool::Pin(uint32_t count) {
   const base::MutexLock lock(mutex_);
   due_ms_.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
   at_work_.store(count, std::memory_order_relaxed);
   Balance();
 }
 
-Worker& Crew::Emptiest() const {
+Worker& WorkerPool::Emptiest() const {
   const auto begin = workers_.begin();
   return **std::min_element(begin, begin + at_work(), [](const auto& a, const auto& b) {
     return a->connections() < b->connections();

@@ -3,7 +3,7 @@
 //
 // With one request in flight on each of a few connections a worker would fall asleep after each
 // turn. On a machine that is otherwise idle, waking it costs more than its work: a core has to be
-// interrupted, and its caches have gone cold (adr/0013). Looking on pays where the next requests
+// interrupted, and its caches have gone cold (adr/0013). Busy-polling pays where the next requests
 // come within some microseconds. Where they do not come, the worker puts its next try off, for
 // twice as many turns each time, so that looking in vain costs nothing that could be measured.
 //
@@ -17,15 +17,15 @@
 
 namespace rowsocket::exec {
 
-class LookOn {
+class BusyPoll {
  public:
-  /// With more clients than this a worker does not look on: while it sleeps, more requests come,
+  /// With more clients than this a worker does not poll: while it sleeps, more requests come,
   /// and one larger turn is worth more (adr/0013).
   static constexpr uint32_t kClientsMax = 8;
   static constexpr int64_t kMomentUs = 30;
   static constexpr uint32_t kTurnsPutOffMax = 1023;
 
-  /// Whether to look on after a turn that had requests. `clients`: that sent something of late.
+  /// Whether to poll after a turn that had requests. `clients`: that sent something of late.
   bool Begins(uint32_t clients) {
     if (clients > kClientsMax) return false;
     if (turns_put_off_ == 0) return true;
@@ -46,7 +46,7 @@ class LookOn {
   }
 
  private:
-  int64_t from_us_ = 0;         ///< 0: the worker does not look on.
+  int64_t from_us_ = 0;         ///< 0: the worker does not poll.
   uint32_t miss_ = 0;           ///< Turns that the last miss put off; half for each hit since.
   uint32_t turns_put_off_ = 0;  ///< Turns until the next try.
 };

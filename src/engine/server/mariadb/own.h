@@ -24,7 +24,7 @@ class SessionThdOwn {
 };
 
 struct CommitterOwn {
-  MDL_request commit_lock;        ///< MDL_BACKUP_COMMIT, from HoldBackups on.
+  MDL_request commit_lock;        ///< MDL_BACKUP_COMMIT, from TakeBackupLock on.
   std::vector<handlerton*> seen;  ///< The engines whose rows a turn has locked and not changed.
 };
 

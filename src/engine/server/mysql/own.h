@@ -22,7 +22,7 @@ struct SessionThdOwn {
 };
 
 struct CommitterOwn {
-  MDL_ticket* commit_lock = nullptr;  ///< Held from HoldBackups on.
+  MDL_ticket* commit_lock = nullptr;  ///< Held from TakeBackupLock on.
 };
 
 }  // namespace rowsocket::engine::server

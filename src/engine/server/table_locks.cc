@@ -42,7 +42,7 @@ void TableLocks::CloseTables() {
   ReleaseTableMetadataLocks(thd);
 }
 
-bool TableLocks::SomebodyWaits() const {
+bool TableLocks::OthersWaitForTables() const {
   for (const TABLE* table = thd_.get()->open_tables; table != nullptr; table = table->next) {
     if (IsOutOfDate(*table) ||
         (table->mdl_ticket != nullptr && table->mdl_ticket->has_pending_conflicting_lock())) {

@@ -31,7 +31,7 @@ class TableLocks {
   void ReleaseCommitLock(OpenTable& open);
 
   /// Whether a table of the session is out of date, or another session waits for one.
-  bool SomebodyWaits() const;
+  bool OthersWaitForTables() const;
   /// REQUIRES: no table is locked.
   void CloseTables();
 

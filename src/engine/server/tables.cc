@@ -179,7 +179,7 @@ void Tables::CloseIfWanted() {
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms == looked_ms_) return;
   looked_ms_ = now_ms;
-  if (locks_.SomebodyWaits()) return CloseAll();
+  if (locks_.OthersWaitForTables()) return CloseAll();
   FlushStatistics(now_ms);
 }
 

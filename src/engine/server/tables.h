@@ -61,7 +61,7 @@ class Tables {
   void CloseIfWanted();
   void CloseAll();
   /// Whether another session waits for a table of this one, or one is out of date: as of now.
-  bool SomebodyWaits() const { return locks_.SomebodyWaits(); }
+  bool OthersWaitForTables() const { return locks_.OthersWaitForTables(); }
 
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }

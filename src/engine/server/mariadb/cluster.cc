@@ -147,7 +147,7 @@ void Cluster::Begin(bool writes) {
   // DDL that came to wait for a table before this transaction began found none to abort, and does
   // not look again. A writeset of this turn would be ordered behind that DDL, and wait for it with
   // the table open. DDL that comes from here on aborts the transaction.
-  if (tables_.SomebodyWaits()) tables_.CloseAll();
+  if (tables_.OthersWaitForTables()) tables_.CloseAll();
   thd->reset_kill_query();
 }
 

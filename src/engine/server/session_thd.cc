@@ -64,7 +64,7 @@ void SessionThd::ClearStatement() {
   // that has really lost its transaction has been told by now.
   thd_->transaction_rollback_request = false;
   thd_->is_fatal_sub_stmt_error = false;
-  own_.ShowAgain(thd_);
+  own_.RestoreDescription(thd_);
 }
 
 unsigned long long SessionThd::id() const { return thd_get_thread_id(thd_); }

@@ -10,7 +10,7 @@ namespace rowsocket::engine::server {
 class SessionThdOwn {
  public:
   /// Nothing: no function of the server replaces the text of Describe for good.
-  void ShowAgain(THD*) {}
+  void RestoreDescription(THD*) {}
   /// Finds the variable's own place in memory, which stays valid: InnoDB is loaded as long as the
   /// server runs.
   void FindFlushAtCommit(THD* thd);

@@ -16,7 +16,7 @@ struct SessionThdOwn {
   std::vector<TABLE*> nexts;    ///< Space for Statement::Begin.
 
   /// Functions of the server have shown steps of their own in the place of the text.
-  void ShowAgain(THD* thd) const {
+  void RestoreDescription(THD* thd) const {
     if (thd->proc_info() != shown) thd->set_proc_info(shown);
   }
 };

@@ -208,8 +208,8 @@ model::Request EditRequest(const MemcachedWork& work) {
   return request;
 }
 
-void TellRights(const Command& command, const keyspace::Container& container, int64_t now_ms,
-                std::span<uint32_t> columns, model::Edit* edit) {
+void SetEditPermissions(const Command& command, const keyspace::Container& container,
+                        int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit) {
   const keyspace::Layout& layout = container.rows_layout;
   size_t count = 0;
   const auto updates = [&](uint32_t column) {
@@ -284,8 +284,8 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
       request.edit.key = target.parts;
       request.relaxed = target.container->relaxed;
       if (request.account != nullptr) {
-        TellRights(work.command, *target.container, shared.keyspaces->NowMs(), columns,
-                   &request.edit);
+        SetEditPermissions(work.command, *target.container, shared.keyspaces->NowMs(), columns,
+                           &request.edit);
       }
     }
     MemcachedEditor editor(shared, work, target,

@@ -242,8 +242,8 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   item->request.account = account();
   if (is_edit && account() != nullptr) {
     const uint32_t columns = work->target().container->rows_layout.columns;
-    TellRights(work->command, *work->target().container, shared_.keyspaces->NowMs(),
-               arena.Allocate<uint32_t>(columns), &item->request.edit);
+    SetEditPermissions(work->command, *work->target().container, shared_.keyspaces->NowMs(),
+                       arena.Allocate<uint32_t>(columns), &item->request.edit);
   }
 }
 

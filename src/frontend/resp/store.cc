@@ -191,7 +191,7 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
 }
 
 /// Says what the command may do to its row, for the rights of its account.
-void TellRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
+void SetEditPermissions(const RespCall& call, base::Arena& arena, model::Edit* edit) {
   const Verb verb = call.verb;
   const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
                             verb == Verb::kMoveRemove || call.script == RespScript::kRelease ||
@@ -443,7 +443,7 @@ std::string_view PrepareString(RespCall& call, base::Arena& arena) {
   call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
-  TellRights(call, arena, &request.edit);
+  SetEditPermissions(call, arena, &request.edit);
   return PrepareChange(call, arena);
 }
 

@@ -12,9 +12,9 @@ namespace {
 
 constexpr int64_t kNotYet = INT64_MIN / 2;
 /// How old the last look may be when a request has shown that a mapped table has changed.
-constexpr int64_t kDistrustedAgeMsMax = 5;
+constexpr int64_t kStaleAgeMsMax = 5;
 /// How long such a request makes nobody look after a look that it caused has found no change.
-constexpr int64_t kDistrustPauseMs = 100;
+constexpr int64_t kStalePauseMs = 100;
 /// How many lines the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
@@ -118,17 +118,17 @@ std::shared_ptr<const Snapshot> Catalog::current() const {
 
 void Catalog::Refresh(engine::Session& session) {
   const int64_t now_ms = base::CoarseNowMs();
-  const bool is_distrusted = IsDistrusted(now_ms);
-  const int64_t age_ms_max = is_distrusted ? kDistrustedAgeMsMax : model::kMappingAgeMsMax;
+  const bool is_stale = IsStale(now_ms);
+  const int64_t age_ms_max = is_stale ? kStaleAgeMsMax : model::kMappingAgeMsMax;
   if (now_ms - read_ms_.load(std::memory_order_relaxed) < age_ms_max) return;
   if (!refresh_mutex_.TryLock()) return;
   const base::MutexLock lock(refresh_mutex_, std::adopt_lock);
   Read(session, now_ms);
 }
 
-bool Catalog::IsDistrusted(int64_t now_ms) const {
-  return is_distrusted_.load(std::memory_order_relaxed) &&
-         now_ms >= distrust_waits_until_ms_.load(std::memory_order_relaxed);
+bool Catalog::IsStale(int64_t now_ms) const {
+  return is_stale_.load(std::memory_order_relaxed) &&
+         now_ms >= stale_counts_from_ms_.load(std::memory_order_relaxed);
 }
 
 void Catalog::RefreshNow(engine::Session& session) {
@@ -146,12 +146,12 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   if (!ReadConfig(session, &made->config).ok()) return;  // Locked: nothing changes yet.
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const bool is_same = made->config == old->config;
-  const bool is_distrusted = IsDistrusted(now_ms);
-  if (is_same && !is_distrusted && now_ms - checked_ms_ < model::kTableAgeMsMax) return;
-  is_distrusted_.store(false, std::memory_order_relaxed);
+  const bool is_stale = IsStale(now_ms);
+  if (is_same && !is_stale && now_ms - checked_ms_ < model::kTableAgeMsMax) return;
+  is_stale_.store(false, std::memory_order_relaxed);
   const bool has_changed = MakeContainers(session, *old, made.get());
   checked_ms_ = now_ms;
-  if (is_distrusted && !has_changed) distrust_waits_until_ms_.store(now_ms + kDistrustPauseMs);
+  if (is_stale && !has_changed) stale_counts_from_ms_.store(now_ms + kStalePauseMs);
   if (is_same && !has_changed) return;
   made->version = old->version + 1;
   made->MakeKeyspaces();

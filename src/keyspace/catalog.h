@@ -76,13 +76,13 @@ class Catalog {
   /// From now on the store of RESP, where there is one, is among what expires.
   void FollowStore() {
     follows_store_.store(true, std::memory_order_relaxed);
-    Distrust();
+    MarkStale();
   }
   /// A request has shown that a mapped table has changed: the next Refresh looks at all of them.
-  void Distrust() { is_distrusted_.store(true, std::memory_order_relaxed); }
+  void MarkStale() { is_stale_.store(true, std::memory_order_relaxed); }
 
  private:
-  bool IsDistrusted(int64_t now_ms) const;
+  bool IsStale(int64_t now_ms) const;
   void Read(engine::Session& session, int64_t now_ms) REQUIRES(refresh_mutex_);
   bool MakeContainers(engine::Session& session, const Snapshot& old, Snapshot* made);
   static std::shared_ptr<const Container> MakeOne(engine::Session& session,
@@ -96,9 +96,9 @@ class Catalog {
   std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
   std::atomic<bool> expects_containers_{false};
   std::atomic<bool> follows_store_{false};
-  std::atomic<bool> is_distrusted_{false};
-  /// Before this time Distrust() makes nobody look: its last look found that nothing has changed.
-  std::atomic<int64_t> distrust_waits_until_ms_{0};
+  std::atomic<bool> is_stale_{false};
+  /// Until then MarkStale() has no effect: the last look that it caused found nothing changed.
+  std::atomic<int64_t> stale_counts_from_ms_{0};
   std::atomic<uint64_t> version_{0};
   std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.

@@ -288,7 +288,7 @@ TEST_F(CatalogTest, AKilledLookChangesNothing) {
           call.kind == engine::fake::Call::Kind::kOpenIndex && call.names->table == table;
       return is_it ? engine::fake::Killed() : engine::Outcome();
     });
-    catalog_.Distrust();
+    catalog_.MarkStale();
     EXPECT_EQ(before, Read()) << table;
   }
   store_.SetHook({});

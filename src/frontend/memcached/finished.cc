@@ -63,7 +63,7 @@ void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
   if (work.is_nothing) return;
   if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
       answer.code == model::ErrorCode::kFld) {
-    shared_.keyspaces->catalog.Distrust();
+    shared_.keyspaces->catalog.MarkStale();
   }
   if (item.kind == Item::Kind::kRequest && !answer.ok() && work.serial != 0) TakeBackWins(work);
   const bool flushes = item.kind == Item::Kind::kRequest && work.command.verb == Verb::kFlushAll;

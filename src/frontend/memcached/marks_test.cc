@@ -175,7 +175,7 @@ TEST_F(MemcachedTest, ADelayedFlushWaitsForAContainerWhoseTableIsLocked) {
   MoveClock(11);
   housekeeper.RunOnce(session_);
   store_.SetHook({});
-  shared_->keyspaces->catalog.Distrust();
+  shared_->keyspaces->catalog.MarkStale();
   shared_->keyspaces->catalog.RefreshNow(session_);
   housekeeper.RunOnce(session_);
   housekeeper.AwaitFlush();

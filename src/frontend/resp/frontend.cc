@@ -77,8 +77,8 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
-  if (may_have_changed) finder_.Distrust();
-  if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.Distrust();
+  if (may_have_changed) finder_.MarkStale();
+  if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.MarkStale();
   if (work.changes_state) history_.Finished();
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
   if (work.ends_watch) return watched_.Ended();

@@ -79,7 +79,7 @@ const RespShape* RespIndexFinder::Find(const RespCall& call, bool repeats) {
     known = shapes_.Find(shape_);
   }
   const bool is_old =
-      known != nullptr && !trusts_old_ && command_ms_ - known->opened_ms > kShapeKnownMs;
+      known != nullptr && !allows_stale_ && command_ms_ - known->opened_ms > kShapeKnownMs;
   return is_old ? nullptr : known;
 }
 

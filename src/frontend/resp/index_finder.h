@@ -29,13 +29,13 @@ class RespIndexFinder {
   /// `asks_for_index`: the request was not taken, and is the one that is parsed next.
   void EndParse(bool asks_for_index) { is_opening_ = asks_for_index; }
   /// Whether what was found of a table counts however long ago it was found, or for a second only.
-  void TrustOld(bool trusts) { trusts_old_ = trusts; }
+  void AllowStale(bool allows) { allows_stale_ = allows; }
   /// Closes the indexes where there are many and none is in use. To be called before Find.
   void ClearIfMany();
   /// Closes the indexes. To be called while no item uses one.
   void Clear() { shapes_.Clear(); }
   /// All indexes are to be opened anew: a table has changed.
-  void Distrust() { shapes_.Distrust(); }
+  void MarkStale() { shapes_.MarkStale(); }
 
   /// What was found for the shape of the call. Null: an index has to be asked for. `repeats`: the
   /// request differs in its key alone from the last one whose call was given to NoteRepeated.
@@ -58,7 +58,7 @@ class RespIndexFinder {
   /// indexes opened that it would need anew.
   bool may_clear_ = true;
   bool is_opening_ = false;  ///< The next parse is of the same command.
-  bool trusts_old_ = false;
+  bool allows_stale_ = false;
   int64_t command_ms_ = 0;    ///< When the command was parsed for the first time.
   size_t indexes_asked_ = 0;  ///< How many indexes have been asked for since then.
   std::string shape_;         ///< Of the last call, so that a shape takes no memory of its own.

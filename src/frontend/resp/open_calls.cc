@@ -54,9 +54,9 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
 
 exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Arena& arena,
                                                 Item* item) {
-  finder_.TrustOld(true);
+  finder_.AllowStale(true);
   const Step step = Parse(input, /*behind_requests=*/false, arena, item);
-  finder_.TrustOld(false);
+  finder_.AllowStale(false);
   return step;
 }
 

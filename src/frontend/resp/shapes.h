@@ -45,7 +45,7 @@ class RespShapes {
     shapes_.erase(found);
   }
   /// All shapes are to be opened anew: a table has changed.
-  void Distrust() {
+  void MarkStale() {
     for (auto& [name, shape] : shapes_) shape.opened_ms = 0;
   }
   /// To be called while no item uses an index.

@@ -46,7 +46,7 @@ void ClientTable::Add(net::UniqueFd fd) {
         std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
     client->booked.Enter(client->connection.fd(), core_.context.plugin, core_.context.name);
   } catch (const std::bad_alloc&) {
-    ExpectNoMore();
+    GiveBackPlace();
     return CountRefused("out of memory");
   }
   client->frontend->SetConnectionId(client->booked.id());
@@ -56,7 +56,7 @@ void ClientTable::Add(net::UniqueFd fd) {
     client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
     CountRefused(WhyNotWatched(errno).c_str());
-    return ExpectNoMore();
+    return GiveBackPlace();
   }
   core_.stats.Add(Stat::kConnections);
   client->connected_ms = core_.clock.now_ms;
@@ -112,7 +112,7 @@ void ClientTable::MakeRoom() {
 // The caller closes the connection.
 void ClientTable::LoseMoved(Client& client) {
   if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
-  ExpectNoMore();
+  GiveBackPlace();
   core_.stats.Subtract(Stat::kConnections);
   core_.stats.Add(Stat::kConnectionsLost);
   Log([this] { return WhyLost(Loss::kMemory); });
@@ -127,7 +127,7 @@ void ClientTable::Forget(Client& client) {
   clients_[client.place] = clients_.back();
   clients_[client.place]->place = client.place;
   clients_.pop_back();
-  ExpectNoMore();
+  GiveBackPlace();
 }
 
 namespace {

@@ -42,9 +42,9 @@ class ClientTable {
   /// How many connections there are, those on their way here included.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   /// A connection is on its way here: Add or AddMoved is called next.
-  void Expect() { count_.fetch_add(1, std::memory_order_relaxed); }
-  /// A connection that was expected does not come after all.
-  void ExpectNoMore() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  void ReservePlace() { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// A connection that has a place does not come after all.
+  void GiveBackPlace() { count_.fetch_sub(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);
   /// Whether nothing of the client is under way, so that it may move to another worker.

@@ -72,11 +72,11 @@ void Worker::Stop() {
 }
 
 void Worker::Adopt(net::UniqueFd fd) {
-  clients_.Expect();
+  clients_.ReservePlace();
   try {
     inbox_.Put(std::move(fd));
   } catch (const std::bad_alloc&) {
-    clients_.ExpectNoMore();
+    clients_.GiveBackPlace();
     throw;
   }
 }
@@ -240,7 +240,7 @@ bool Worker::Admit(Client& client) {
   client.life = Client::Life::kServed;
   HandshakeThread& handshakes = *core_.context.handshake_thread;
   if (begin.front() == net::kTlsFirstByte) {
-    clients_.Expect();
+    clients_.ReservePlace();
     handshakes.Put(clients_.Release(client), *this);
     return false;
   }
@@ -270,7 +270,7 @@ bool Worker::GiveIfAsked(Client& client) {
   Worker* const target = give_to_.load(std::memory_order_relaxed);
   if (target == nullptr || target == this) return false;
   if (count != kAll) give_count_.store(count - 1, std::memory_order_relaxed);
-  target->clients_.Expect();
+  target->clients_.ReservePlace();
   std::unique_ptr<Client> moved = clients_.Release(client);
   core_.stats.Add(Stat::kConnectionsMoved);
   moved->connection.MoveTo(target->clients_.connection_context());

@@ -285,8 +285,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     client.frontend->Reply(item.item, out);
     return true;
   }
-  if (item.is_fixed() && !is_reply) {
-    ReplyFixed(item, out);
+  if (item.is_settled() && !is_reply) {
+    ReplySettled(item, out);
     return true;
   }
   // An item that still opens here has met a lock when its names were looked up: otherwise it would
@@ -369,7 +369,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   } else if (outcome.result == Result::kConflict) {
     was_conflict_ = true;
   } else if (outcome.result != Result::kDeadlock) {
-    item.Fix(outcome.error);
+    item.Settle(outcome.error);
     EndWaits(item, outcome);
   }
 }
@@ -381,8 +381,8 @@ void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   if (outcome.result == Result::kGivesWay || outcome.waits_elsewhere) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
-    if (each->is_fixed() || (merges_ && each->is_executed())) continue;
-    each->Fix(answer);
+    if (each->is_settled() || (merges_ && each->is_executed())) continue;
+    each->Settle(answer);
     each->gives_way = false;
   }
 }
@@ -396,8 +396,8 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
       item.client->frontend->Reply(item.item, out);
       continue;
     }
-    if (item.is_fixed()) {
-      ReplyFixed(item, out);
+    if (item.is_settled()) {
+      ReplySettled(item, out);
       continue;
     }
     item.answer = error;
@@ -405,7 +405,7 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
   }
 }
 
-void Turn::ReplyFixed(const TurnItem& item, base::Buffer& out) {
+void Turn::ReplySettled(const TurnItem& item, base::Buffer& out) {
   // A quiet request that succeeded has an empty reply.
   if (item.answer.ok() || !item.kept_reply.empty())
     out.Append(item.kept_reply);

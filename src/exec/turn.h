@@ -111,10 +111,10 @@ struct TurnItem {
 
   bool waits() const { return wait != Wait::kNo; }
   /// Whether it has an answer that stands.
-  bool is_fixed() const { return stands != Stands::kNothing; }
+  bool is_settled() const { return stands != Stands::kNothing; }
   /// Gives the item an answer that stands. A change that stands stays one.
-  void Fix(model::Error error) {
-    if (!is_fixed()) stands = Stands::kAnswer;
+  void Settle(model::Error error) {
+    if (!is_settled()) stands = Stands::kAnswer;
     answer = error;
   }
   bool is_executed() const { return progress != Progress::kToDo; }
@@ -227,7 +227,7 @@ class Turn {
   /// Gives the items behind this one the same answer, if the answer says that their common wait has
   /// ended.
   void EndWaits(const TurnItem& item, const engine::Outcome& outcome);
-  static void ReplyFixed(const TurnItem& item, base::Buffer& out);
+  static void ReplySettled(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);

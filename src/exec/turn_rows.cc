@@ -20,7 +20,7 @@ bool ConcernsTable(NotMergeable reason) {
 // Whether the item is to be executed together with others of its row. False for an item that has
 // its answer already or waits, which is for ExecuteItem.
 bool Turn::IsShared(const TurnItem& item) {
-  if (item.shared_row == SharedRow::kNone || item.is_fixed() || item.waits()) return false;
+  if (item.shared_row == SharedRow::kNone || item.is_settled() || item.waits()) return false;
   return rows_.at(item.shared_row).runs_as_one_statement() && item.is_write() &&
          HasRoomFor(*item.client);
 }
@@ -51,13 +51,13 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   }
   if (opening.outcome.result == Result::kBusy && !opening.outcome.waits_elsewhere) {
     StopRow(first, opening.outcome.error);
-    return !first.is_fixed() || ExecuteItem(session, first, false);
+    return !first.is_settled() || ExecuteItem(session, first, false);
   }
   const model::Error error = opening.outcome.error;
   const bool is_killed = error.code == model::ErrorCode::kKilled;
   const bool gives_way = opening.outcome.result == Result::kGivesWay;
   if (is_killed || (waits_ == Waits::kTogether && !gives_way && model::EndsWait(error))) {
-    first.Fix(error);
+    first.Settle(error);
     EndWaits(first, opening.outcome);
   }
   // Each request gets the error that it would have had by itself.
@@ -68,7 +68,7 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
 bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
   uint64_t requests = 0;
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
-    if (item->is_executed() || item->is_fixed() || item->client->stopped() || !IsNext(*item))
+    if (item->is_executed() || item->is_settled() || item->client->stopped() || !IsNext(*item))
       continue;
     if (item != &first) {
       const NotMergeable reason = session.RowTakes(item->item.request);
@@ -115,7 +115,7 @@ void Turn::StopMerging() {
   merges_ = false;
   KeepRowsApart(items_);
   for (TurnItem& item : items_) {
-    if (item.shared_row == SharedRow::kNone || !item.is_write() || item.is_fixed()) continue;
+    if (item.shared_row == SharedRow::kNone || !item.is_write() || item.is_settled()) continue;
     if (rows_.at(item.shared_row).plain_writes > 1) item.ran_alone = RanAlone::kRerun;
   }
 }
@@ -124,10 +124,10 @@ void Turn::StopMerging() {
 // enough. An item that must not be stopped gets the error as its answer.
 void Turn::StopRow(TurnItem& first, model::Error error) {
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
-    if (item->is_executed() || item->is_fixed() || item->client->stopped() || !IsNext(*item))
+    if (item->is_executed() || item->is_settled() || item->client->stopped() || !IsNext(*item))
       continue;
     if (IsBeforePermanent(*item)) {
-      item->Fix(error);
+      item->Settle(error);
       continue;
     }
     item->wait = TurnItem::Wait::kForItsRow;

@@ -262,7 +262,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   }
   for (TurnItem& item : items) {
     item.progress = TurnItem::Progress::kToDo;
-    item.is_merged = false;
+    item.ran_on_open_row = false;
     item.ran_alone = RanAlone::kNot;
   }
   for (TurnItem& item : items) {
@@ -313,7 +313,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     OnLost(item, outcome, alone);
     return false;
   }
-  item.is_merged = item.item.unit != nullptr ? item.item.unit->is_merged : outcome.on_open_row;
+  item.ran_on_open_row =
+      item.item.unit != nullptr ? item.item.unit->is_merged : outcome.on_open_row;
   const bool is_busy = outcome.result == Result::kBusy;
   if (is_busy && !IsBeforePermanent(item)) {
     item.wait = outcome.waits_elsewhere ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;

@@ -98,8 +98,9 @@ struct TurnItem {
   Stands stands = Stands::kNothing;
   Progress progress = Progress::kToDo;
   bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
-  bool is_merged = false;  ///< It was executed on a row that stays open.
-  bool is_told = false;    ///< Audit plugins have been told of it.
+  /// It, or a request of its unit, was executed on a row that stays open.
+  bool ran_on_open_row = false;
+  bool is_told = false;  ///< Audit plugins have been told of it.
   RanAlone ran_alone = RanAlone::kNot;
   std::string kept_reply;    ///< For Stands::kChange: the reply of the statement.
   model::Error answer;       ///< The answer to a kRequest that was executed.
@@ -184,8 +185,8 @@ class Turn {
   /// Whether the item has shared one change of its row with others.
   bool IsMerged(const TurnItem& item) const {
     if (!merges_ || !item.is_executed()) return false;
-    return item.is_merged || (item.shared_row != SharedRow::kNone &&
-                              rows_.at(item.shared_row).runs_as_one_statement());
+    return item.ran_on_open_row || (item.shared_row != SharedRow::kNone &&
+                                    rows_.at(item.shared_row).runs_as_one_statement());
   }
 
   /// When the phases of the last run began and ended.

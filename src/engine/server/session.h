@@ -125,8 +125,8 @@ class ServerSession final : public Session {
 };
 
 struct SessionSettings {
-  unsigned table_lock_wait_s = 12;  ///< handlersocket_wrlock_timeout
-  SessionUser user = {"handlersocket", /*shows_padding=*/true};
+  unsigned table_lock_wait_s = 12;  ///< The plugin's variable of wrlock_timeout.
+  SessionUser user;
 };
 
 class ServerSessionFactory final : public SessionFactory {

@@ -113,7 +113,8 @@ class DeadlockHold final : public Hold {
 /// The sessions' factory and what belongs to it: one for all tests, as in the plugin.
 struct Engine {
   IndexRegistry indexes;
-  server::ServerSessionFactory factory{server::SessionSettings(), indexes};
+  server::ServerSessionFactory factory{
+      server::SessionSettings{12, {"contract", /*shows_padding=*/true}}, indexes};
 };
 
 class ServerHarness final : public Harness {

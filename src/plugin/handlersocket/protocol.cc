@@ -15,7 +15,8 @@ HandlerSocketProtocol::HandlerSocketProtocol(HandlerSocketVariables variables)
 
 bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
                                       std::string* error) {
-  settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s};
+  settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s,
+                                                       {"handlersocket", /*shows_padding=*/true}};
   settings->lock_wait_threads = variables_.lock_wait_threads;
   const bool has_secret = !variables_.secret.empty() || !variables_.secret_wr.empty();
   settings->checks_accounts = variables_.accounts;

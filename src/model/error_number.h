@@ -12,46 +12,46 @@ namespace rowsocket::model {
 /// Empty: the number is not one of those that a request usually meets.
 constexpr std::string_view MeaningOf(int number) {
   switch (number) {
-    case 28:
-    case 135:
-    case 1021:
-    case 1114:
+    case 28:    // ENOSPC
+    case 135:   // HA_ERR_RECORD_FILE_FULL
+    case 1021:  // ER_DISK_FULL
+    case 1114:  // ER_RECORD_FILE_FULL
       return "the disk or the table is full";
-    case 121:
-    case 163:
-    case 1062:
+    case 121:   // HA_ERR_FOUND_DUPP_KEY
+    case 163:   // HA_ERR_FOREIGN_DUPLICATE_KEY
+    case 1062:  // ER_DUP_ENTRY
       return "another row has this value in a unique index";
-    case 151:
-    case 1452:
+    case 151:   // HA_ERR_NO_REFERENCED_ROW
+    case 1452:  // ER_NO_REFERENCED_ROW_2
       return "a foreign key has no such parent row";
-    case 152:
-    case 1451:
+    case 152:   // HA_ERR_ROW_IS_REFERENCED
+    case 1451:  // ER_ROW_IS_REFERENCED_2
       return "a foreign key refers to this row";
-    case 139:
-    case 181:
+    case 139:  // HA_ERR_TO_BIG_ROW, HA_ERR_TOO_BIG_ROW
+    case 181:  // HA_ERR_UNDO_REC_TOO_BIG
       return "the row is too large";
-    case 160:
+    case 160:  // HA_ERR_NO_PARTITION_FOUND
       return "no partition of the table takes the row";
-    case 167:
+    case 167:  // HA_ERR_AUTOINC_ERANGE
       return "the AUTO_INCREMENT value is out of range";
-    case 1036:
-    case 1290:
-    case 1792:
+    case 1036:  // ER_OPEN_AS_READONLY
+    case 1290:  // ER_OPTION_PREVENTS_STATEMENT
+    case 1792:  // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
       return "the server (read_only) or the table is read only";
-    case 1048:
+    case 1048:  // ER_BAD_NULL_ERROR
       return "a column cannot be NULL";
-    case 1264:
-    case 1265:
-    case 1292:
-    case 1366:
-    case 1406:
+    case 1264:  // ER_WARN_DATA_OUT_OF_RANGE
+    case 1265:  // WARN_DATA_TRUNCATED
+    case 1292:  // ER_TRUNCATED_WRONG_VALUE
+    case 1366:  // ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
+    case 1406:  // ER_DATA_TOO_LONG
       return "a value does not fit its column";
-    case 1364:
+    case 1364:  // ER_NO_DEFAULT_FOR_FIELD
       return "a column that is not given has no default";
-    case 3140:
+    case 3140:  // ER_INVALID_JSON_TEXT (MySQL)
       return "a value is no JSON document";
-    case 3819:
-    case 4025:
+    case 3819:  // ER_CHECK_CONSTRAINT_VIOLATED (MySQL)
+    case 4025:  // ER_CONSTRAINT_FAILED (MariaDB)
       return "a CHECK constraint does not hold";
     default:
       return {};
@@ -60,34 +60,44 @@ constexpr std::string_view MeaningOf(int number) {
 
 /// Whether the number says that the server cannot store anything now, whatever the row is.
 constexpr bool IsOfReadOnly(int number) {
-  return number == 1036 || number == 1290 || number == 1792;
+  switch (number) {
+    case 1036:  // ER_OPEN_AS_READONLY
+    case 1290:  // ER_OPTION_PREVENTS_STATEMENT
+    case 1792:  // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// Whether the number is a failure of the server or its disk, which another row would meet as well:
 /// an error of the operating system or a storage engine that is not about a row's values, or a
 /// table or disk that is full.
 constexpr bool IsOfServer(int number) {
-  if (number >= 1000) return number == 1021 || number == 1114;
   switch (number) {
-    case 121:
-    case 139:  // The row is too large.
-    case 151:
-    case 152:
-    case 160:  // No partition takes the value.
-    case 163:
-    case 167:
-    case 179:  // A column of an index is too long.
-    case 181:
+    case 1021:  // ER_DISK_FULL
+    case 1114:  // ER_RECORD_FILE_FULL
+      return true;
+    case 121:  // HA_ERR_FOUND_DUPP_KEY
+    case 139:  // HA_ERR_TO_BIG_ROW, HA_ERR_TOO_BIG_ROW
+    case 151:  // HA_ERR_NO_REFERENCED_ROW
+    case 152:  // HA_ERR_ROW_IS_REFERENCED
+    case 160:  // HA_ERR_NO_PARTITION_FOUND
+    case 163:  // HA_ERR_FOREIGN_DUPLICATE_KEY
+    case 167:  // HA_ERR_AUTOINC_ERANGE
+    case 179:  // HA_ERR_INDEX_COL_TOO_LONG
+    case 181:  // HA_ERR_UNDO_REC_TOO_BIG
       return false;
     default:
-      return true;
+      return number < 1000;  // Below that they are the operating system's and the storage engine's.
   }
 }
 
 /// Whether the number is a failure that an administrator has to end: one of the server, or an
 /// AUTO_INCREMENT column that is used up.
 constexpr bool IsForAdministrators(int number) {
-  return number == 167 || (!IsOfReadOnly(number) && IsOfServer(number));
+  constexpr int kAutoIncrementRange = 167;  // HA_ERR_AUTOINC_ERANGE
+  return number == kAutoIncrementRange || (!IsOfReadOnly(number) && IsOfServer(number));
 }
 
 }  // namespace rowsocket::model

@@ -1,4 +1,5 @@
-// What the classes of engine/server keep in MariaDB alone. Each family of servers has such a file.
+// What the classes of engine/server keep in MariaDB alone. Each family of servers has such a file, with
+// the same classes. Common code calls RestoreDescription; all else is for this folder's files.
 #pragma once
 
 #include <vector>

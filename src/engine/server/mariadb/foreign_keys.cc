@@ -8,7 +8,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-bool ContainsName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
+bool HasName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
   return std::any_of(fields.begin(), fields.end(), [&](uint field) {
     return IsSameColumn(table.field[field]->field_name, name);
   });
@@ -48,7 +48,7 @@ bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& field
   const auto has = [&](List<LEX_CSTRING>& names) {
     List_iterator<LEX_CSTRING> next(names);
     while (const LEX_CSTRING* name = next++) {
-      if (ContainsName(table, fields, *name)) return true;
+      if (HasName(table, fields, *name)) return true;
     }
     return false;
   };

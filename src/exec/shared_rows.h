@@ -49,7 +49,7 @@ struct SharedRow {
   bool runs_as_one_statement() const { return plain_writes > 1 && composite_writes == 0; }
 };
 
-/// Has no request share its row.
+/// From now on each of the requests is executed by itself.
 void KeepRowsApart(std::span<TurnItem> items);
 
 class SharedRows {

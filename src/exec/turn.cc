@@ -208,8 +208,9 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
     return Transaction::kLost;
   }
-  // A turn that has changed nothing has nothing whose end is unknown: only an error counts. With an
-  // error, the session has not made sure that what its finds have seen is durable.
+  // A commit of unknown outcome that has no error is that of a turn which has changed nothing, so
+  // that nothing can be lost. With an error, the session has not made sure that what its finds have
+  // seen is durable.
   const bool is_committed = commit.ok() || (is_unknown && commit.error.ok());
   if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);

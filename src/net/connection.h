@@ -189,21 +189,21 @@ class Connection {
   base::Buffer in_;
   GatedOutput out_;
   UniqueFd fd_;
-  uint32_t receive_bytes_ =
-      BufferPool::kBufferBytes;  // room to offer, which follows the bytes that arrive; kLingering:
-                                 // the bytes that were thrown away
+  /// How much room the next receive offers, which follows the bytes that arrive. In kLingering: how
+  /// many bytes were thrown away.
+  uint32_t receive_bytes_ = BufferPool::kBufferBytes;
   ConnectionContext* context_;
-  size_t counted_bytes_ = 0;  // the bytes that the budget knows of
+  size_t counted_bytes_ = 0;  ///< The bytes that the budget knows of.
   uint32_t interest_ = 0;
   State state_ = State::kServing;
   bool input_held_ = false;
-  bool send_blocked_ = false;  // the last send took less than it was offered
-  bool added_ : 1 = false;     // the event loop knows the descriptor
-  bool hangs_up_ : 1 =
-      false;  // an event has said that FIN or worse is behind the bytes that can be received
-  bool peer_finished_ : 1 = false;  // FIN received
+  bool send_blocked_ = false;  ///< The last send took less than it was offered.
+  bool added_ : 1 = false;     ///< The event loop knows the descriptor.
+  /// An event has said that FIN or worse is behind the bytes that can be received.
+  bool hangs_up_ : 1 = false;
+  bool peer_finished_ : 1 = false;  ///< FIN was received.
   bool fin_sent_ : 1 = false;
-  std::unique_ptr<TlsStream> tls_;  // null: plain
+  std::unique_ptr<TlsStream> tls_;  ///< Null: the connection is plain.
 };
 
 }  // namespace rowsocket::net

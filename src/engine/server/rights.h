@@ -17,12 +17,13 @@ struct Rights {
   uint64_t account = 0;  ///< The account's id; 0: none yet.
   uint64_t turn = 0;
   uint64_t generation = 0;  ///< That of the session's tables; see tables.h.
-  /// The look went on to the table and its columns. Otherwise only `everywhere` is known.
+  /// The look went on to the table and its columns. Otherwise only `everywhere` and
+  /// `nowhere` are known.
   bool is_whole = false;
   Privileges everywhere = 0;  ///< On all opened columns, filter columns and parts of the key.
   Privileges on_table = 0;
   Privileges somewhere = 0;  ///< On the table, or on some column of it, opened or not.
-  Privileges nowhere = 0;    ///< On no column; known of a look that is not whole as well.
+  Privileges nowhere = 0;    ///< On no column.
   std::vector<Privileges> columns, filters, key;
 
   void Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation);

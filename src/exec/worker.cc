@@ -213,7 +213,7 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
     constexpr uint32_t kReceive = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
     client.can_receive = client.can_receive || (ready & kReceive) != 0;
     client.connection.OnEvents(ready);
-    client.connection.Quieten(core_.loop);
+    client.connection.SuspendIfLevelTriggered(core_.loop);
     return;
   }
   const net::Connection::Ready may = client.connection.OnEvents(ready);

@@ -229,7 +229,7 @@ void Connection::Suspend(EventLoop& loop) {
   added_ = false;
 }
 
-void Connection::Quieten(EventLoop& loop) {
+void Connection::SuspendIfLevelTriggered(EventLoop& loop) {
   if ((interest_ & EPOLLET) == 0) Suspend(loop);
 }
 

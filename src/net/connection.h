@@ -169,7 +169,7 @@ class Connection {
   void Suspend(EventLoop& loop);
   /// Suspends the connection only if the loop would report its events again and again
   /// (level-triggered). For a connection that its owner does not look at for a while.
-  void Quieten(EventLoop& loop);
+  void SuspendIfLevelTriggered(EventLoop& loop);
 
  private:
   Received ReceiveTls(size_t in_bytes_max);

@@ -57,22 +57,22 @@ Outcome OpenWithForeignKeys(SessionThd& thd, const std::string& db, const std::s
                             OpenTable* open) {
   const bool writes = open->access == Access::kWrite;
   const Outcome outcome =
-      OpenOne(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
+      OpenOneTable(thd, open, db, name, writes ? TL_WRITE : TL_READ, nullptr, &open->table);
   return outcome.ok() && writes ? OpenForeignKeyTables(thd, open) : outcome;
 }
 
 }  // namespace
 
-Opening::~Opening() {
+OpenGuard::~OpenGuard() {
   if (kept_) return;
   while (thd_->open_tables != tables_) close_thread_table(thd_, &thd_->open_tables);
   thd_->mdl_context.rollback_to_savepoint(locks_);
 }
 
-Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& name,
-                     OpenTable* open) {
+Outcome OpenTableInstance(SessionThd& thd, const std::string& db, const std::string& name,
+                          OpenTable* open) {
   if (!IsName(db) || !IsName(name)) return Outcome::Fail(ErrorCode::kOpenTable);
-  Opening opening(thd.get());
+  OpenGuard opening(thd.get());
   const Outcome outcome = OpenWithForeignKeys(thd, db, name, open);
   if (!outcome.ok()) return outcome;
   const TABLE& table = *open->table;
@@ -89,10 +89,11 @@ Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& 
   return {};
 }
 
-Outcome OpenOne(SessionThd& session, OpenTable* open, std::string_view db, std::string_view name,
-                thr_lock_type lock, const char* foreign_key, TABLE** table) {
+Outcome OpenOneTable(SessionThd& session, OpenTable* open, std::string_view db,
+                     std::string_view name, thr_lock_type lock, const char* foreign_key,
+                     TABLE** table) {
   THD* thd = session.get();
-  TableReference& list = Refer(open, db, name, lock, foreign_key);
+  TableReference& list = MakeReference(open, db, name, lock, foreign_key);
   if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
     return LockFailure(session);
   }

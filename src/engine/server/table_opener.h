@@ -21,19 +21,19 @@ namespace rowsocket::engine::server {
 
 /// Opens one more instance of the table. REQUIRES: open->access is set. A failure leaves nothing
 /// open.
-Outcome OpenInstance(SessionThd& thd, const std::string& db, const std::string& name,
-                     OpenTable* open);
+Outcome OpenTableInstance(SessionThd& thd, const std::string& db, const std::string& name,
+                          OpenTable* open);
 
 // For the families' files, in table_opener.cc.
 
 /// Closes what is opened while it lives, unless that is kept: also where memory runs out.
-class Opening {
+class OpenGuard {
  public:
-  explicit Opening(THD* thd)
+  explicit OpenGuard(THD* thd)
       : thd_(thd), tables_(thd->open_tables), locks_(thd->mdl_context.mdl_savepoint()) {}
-  ~Opening();
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
+  ~OpenGuard();
+  OpenGuard(const OpenGuard&) = delete;
+  OpenGuard& operator=(const OpenGuard&) = delete;
   void Keep() { kept_ = true; }
 
  private:
@@ -46,8 +46,8 @@ class Opening {
 /// Opens one table into open->tables and `*table`. `foreign_key`: the name of the key for whose
 /// sake it is opened; null for the table that the client named. `*table` stays null where a table
 /// of a foreign key may be missing, and is. A failure may leave something open.
-Outcome OpenOne(SessionThd& thd, OpenTable* open, std::string_view db, std::string_view name,
-                thr_lock_type lock, const char* foreign_key, TABLE** table);
+Outcome OpenOneTable(SessionThd& thd, OpenTable* open, std::string_view db, std::string_view name,
+                     thr_lock_type lock, const char* foreign_key, TABLE** table);
 
 // For table_opener.cc, in each family's own.
 
@@ -56,8 +56,8 @@ Outcome OpenOne(SessionThd& thd, OpenTable* open, std::string_view db, std::stri
 Outcome OpenForeignKeyTables(SessionThd& thd, OpenTable* open);
 /// Prepares the reference by which a table is opened, in open->list. `foreign_key`: the name of the
 /// key for whose sake it is opened; null for the table that the client named.
-TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
-                      thr_lock_type lock, const char* foreign_key);
+TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_view name,
+                              thr_lock_type lock, const char* foreign_key);
 /// Whether the error's number says that a table of a foreign key is missing, and may be.
 bool MayBeMissing(unsigned number);
 /// Prepares a table that has just been opened, or says why this library does not serve it.

@@ -36,7 +36,7 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
     auto open = std::make_unique<OpenTable>();
     open->access = access;
     const Outcome outcome = IsSystemSchema(db) ? Outcome::Fail(ErrorCode::kSystemTable)
-                                               : OpenInstance(thd_, db, name, open.get());
+                                               : OpenTableInstance(thd_, db, name, open.get());
     if (!outcome.ok()) {
       by_name_.erase(found);
       return outcome;

@@ -46,9 +46,10 @@ Outcome OpenChildren(SessionThd& session, OpenTable* open, TABLE* parent, unsign
     TABLE* child = nullptr;
     // A child that is not there must leave no lock behind: no check would notice that the lock is
     // in another session's way.
-    Opening opening(session.get());
-    Outcome outcome = OpenOne(session, open, ViewOf(*key->foreign_db), ViewOf(*key->foreign_table),
-                              cascades ? TL_FIRST_WRITE : TL_READ, key->foreign_id->str, &child);
+    OpenGuard opening(session.get());
+    Outcome outcome =
+        OpenOneTable(session, open, ViewOf(*key->foreign_db), ViewOf(*key->foreign_table),
+                     cascades ? TL_FIRST_WRITE : TL_READ, key->foreign_id->str, &child);
     if (!outcome.ok()) return outcome;
     if (child == nullptr) continue;
     opening.Keep();
@@ -61,8 +62,8 @@ Outcome OpenChildren(SessionThd& session, OpenTable* open, TABLE* parent, unsign
 
 }  // namespace
 
-TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
-                      thr_lock_type lock, const char* foreign_key) {
+TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_view name,
+                              thr_lock_type lock, const char* foreign_key) {
   TableReference& list = open->list.emplace_back();
   const LEX_CSTRING db_name{open->Keep(db), db.size()};
   const LEX_CSTRING table_name{open->Keep(name), name.size()};

@@ -30,8 +30,9 @@ Outcome OpenOtherTable(SessionThd& session, OpenTable* open, const TABLE* table,
       });
   if (is_open) return {};
   TABLE* opened = nullptr;
-  const Outcome outcome = OpenOne(session, open, other_db.str, other_name.str,
-                                  changes ? TL_WRITE : TL_READ_WITH_SHARED_LOCKS, key.str, &opened);
+  const Outcome outcome =
+      OpenOneTable(session, open, other_db.str, other_name.str,
+                   changes ? TL_WRITE : TL_READ_WITH_SHARED_LOCKS, key.str, &opened);
   // With foreign_key_checks=0 the other table may have been dropped.
   if (outcome.error.code == ErrorCode::kOpenTable) return Outcome::Fail(ErrorCode::kUnserved);
   return outcome.ok() && changes ? OpenTablesOfKeys(session, open, opened, key.str) : outcome;
@@ -62,8 +63,8 @@ Outcome OpenTablesOfKeys(SessionThd& session, OpenTable* open, const TABLE* tabl
 
 }  // namespace
 
-TableReference& Refer(OpenTable* open, std::string_view db, std::string_view name,
-                      thr_lock_type lock, const char* foreign_key) {
+TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_view name,
+                              thr_lock_type lock, const char* foreign_key) {
   const char* const db_name = open->Keep(db);
   const char* const table_name = open->Keep(name);
   TableReference& list =

@@ -47,7 +47,7 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   }
   had_changed_rows_ = tables_.has_changed_rows();
   has_changed_rows_ = false;
-  if (!tables_.in_unit()) tables_.BeginRowsForAlter();
+  if (!tables_.in_unit()) tables_.own().BeginChanges();
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
     // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
@@ -127,7 +127,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
     // SQL does the same between statements. Otherwise a handler that has marked the transaction as
     // one that writes would not mark it again, and the commit would leave out its two phases.
     for (TABLE* each : open.tables) each->file->ha_reset();
-    tables_.TakeBackRowsForAlter();
+    tables_.own().TakeBackChanges();
     tables_.SetChangedRows(had_changed_rows_);
   }
   open.changed = true;

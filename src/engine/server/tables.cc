@@ -50,9 +50,10 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
 void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
-  has_changed_rows_ = has_unlogged_rows_ = in_unit_ = false;
+  has_changed_rows_ = in_unit_ = false;
   full_text_changes_ = full_text_changes_before_unit_ = 0;
-  has_lost_full_text_changes_ = alter_has_undone_rows_ = false;
+  has_lost_full_text_changes_ = false;
+  own_.BeginTurn();
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -162,7 +163,7 @@ void Tables::EndTurn() {
 // transaction as one that writes would not mark it again, and the commit would leave out its two
 // phases.
 void Tables::TakeBackUnit() {
-  TakeBackRowsForAlter();
+  own_.TakeBackChanges();
   has_changed_rows_ = had_changed_rows_;
   has_lost_full_text_changes_ =
       full_text_changes_before_unit_ != 0 && full_text_changes_ != full_text_changes_before_unit_;

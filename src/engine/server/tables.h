@@ -19,13 +19,13 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "engine/server/open_table.h"
 #include "engine/server/session_thd.h"
 #include "engine/server/table_locks.h"
 #include "engine/session.h"
+#include "own.h"
 
 namespace rowsocket::engine::server {
 
@@ -78,7 +78,7 @@ class Tables {
     in_unit_ = true;
     had_changed_rows_ = has_changed_rows_;
     full_text_changes_before_unit_ = full_text_changes_;
-    BeginRowsForAlter();
+    own_.BeginChanges();
   }
   bool in_unit() const { return in_unit_; }
   void EndUnit() { in_unit_ = false; }
@@ -92,19 +92,7 @@ class Tables {
   /// Whether the unit that was taken back last had changed rows of tables with full-text indexes,
   /// and statements before it, too: the changes of these may be lost.
   bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
-  /// A statement has changed a row of a table that an ALTER copies meanwhile.
-  void NoteRowForAlter() { ++rows_for_alter_; }
-  /// A statement begins that may be taken back alone, or a unit.
-  void BeginRowsForAlter() { rows_for_alter_ = 0; }
-  /// The statement or unit that began last was taken back. Of several rows the server's list of
-  /// changes for the copy keeps all but the last (MariaDB, online_alter.cc), unless the whole
-  /// transaction is rolled back.
-  void TakeBackRowsForAlter() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
-  /// Whether a commit of this turn would give an ALTER changes that were taken back.
-  bool alter_has_undone_rows() const { return alter_has_undone_rows_; }
-  /// Some of the changed rows may be missing in the binary log, if there is one.
-  void NoteUnloggedRows() { has_unlogged_rows_ = true; }
-  bool has_unlogged_rows() const { return has_unlogged_rows_; }
+  TablesOwn& own() { return own_; }
 
  private:
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
@@ -124,13 +112,11 @@ class Tables {
   bool is_read_only_ = false;
   bool has_changed_rows_ = false;
   bool in_unit_ = false;
-  bool had_changed_rows_ = false;  ///< Before the unit.
-  bool has_unlogged_rows_ = false;
+  bool had_changed_rows_ = false;               ///< Before the unit.
   unsigned full_text_changes_ = 0;              ///< How many statements of the turn have made one.
   unsigned full_text_changes_before_unit_ = 0;  ///< As they were when the unit began.
   bool has_lost_full_text_changes_ = false;
-  unsigned rows_for_alter_ = 0;  ///< What the statement or unit has changed while ALTERs copy.
-  bool alter_has_undone_rows_ = false;
+  TablesOwn own_;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   int64_t looked_ms_ = 0;     ///< When CloseIfWanted last looked who waits.
   int64_t statistics_flushed_s_ = 0;

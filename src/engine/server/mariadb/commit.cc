@@ -18,7 +18,7 @@ void NoteSeen(THD* thd, std::vector<handlerton*>* seen) {
 // engine's log, and the binary log is synced, before any other session sees the changes.
 bool Committer::IsSeenBeforeItIsFlushed() const {
   if (!tables_.has_changed_rows()) return false;
-  if (tables_.has_unlogged_rows()) return true;
+  if (tables_.own().has_unlogged_rows()) return true;
   unsigned writers = 0;
   for (const Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
        each = each->next()) {
@@ -66,11 +66,11 @@ Committer::Result Committer::CommitAsServerDoes(bool must_flush) {
   Result result;
   // Changes that were taken back would come into the table that an ALTER makes. Where others stand
   // beside them, the requests run again, each in a transaction of its own.
-  result.too_large = tables_.alter_has_undone_rows() && tables_.has_changed_rows();
+  result.too_large = tables_.own().alter_has_undone_rows() && tables_.has_changed_rows();
   if (result.too_large)
     result.failed = true;
   else
-    result.failed = tables_.alter_has_undone_rows() ? trans_rollback(thd) : trans_commit(thd);
+    result.failed = tables_.own().alter_has_undone_rows() ? trans_rollback(thd) : trans_commit(thd);
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   if (!result.failed) {
     for (handlerton* engine : own_.seen) FlushLogs(engine, thd_.own().flush_at_commit());

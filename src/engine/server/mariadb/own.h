@@ -1,7 +1,9 @@
-// What the classes of engine/server keep in MariaDB alone. Each family of servers has such a file, with
-// the same classes. Common code calls RestoreDescription; all else is for this folder's files.
+// What the classes of engine/server keep in MariaDB alone. Each family of servers has such a file,
+// with the same classes. Common code calls RestoreDescription, and BeginTurn, BeginChanges and
+// TakeBackChanges of TablesOwn; all else is for this folder's files.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "api.h"
@@ -22,6 +24,30 @@ class SessionThdOwn {
 
  private:
   const unsigned long* flush_at_commit_ = nullptr;
+};
+
+/// What a turn has changed that its commit has to know of.
+class TablesOwn {
+ public:
+  void BeginTurn() { *this = {}; }
+  /// A statement begins that may be taken back alone, or a unit.
+  void BeginChanges() { rows_for_alter_ = 0; }
+  /// The statement or unit that began last was taken back. Of several rows the server's list of
+  /// changes for an ALTER's copy keeps all but the last (online_alter.cc), unless the whole
+  /// transaction is rolled back.
+  void TakeBackChanges() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
+  /// A statement has changed a row of a table that an ALTER copies meanwhile.
+  void NoteRowForAlter() { ++rows_for_alter_; }
+  /// Whether a commit of this turn would give an ALTER changes that were taken back.
+  bool alter_has_undone_rows() const { return alter_has_undone_rows_; }
+  /// Some of the changed rows may be missing in the binary log, if there is one.
+  void NoteUnloggedRows() { has_unlogged_rows_ = true; }
+  bool has_unlogged_rows() const { return has_unlogged_rows_; }
+
+ private:
+  unsigned rows_for_alter_ = 0;  ///< What the statement or unit has changed while ALTERs copy.
+  bool alter_has_undone_rows_ = false;
+  bool has_unlogged_rows_ = false;
 };
 
 struct CommitterOwn {

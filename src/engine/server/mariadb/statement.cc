@@ -47,8 +47,8 @@ int Statement::Wrote(const TABLE& table, int error) {
     return 0;
   }
   tables_.SetChangedRows(true);
-  if (IsCopiedByAlter(table)) tables_.NoteRowForAlter();
-  if (!table.file->row_logging) tables_.NoteUnloggedRows();
+  if (IsCopiedByAlter(table)) tables_.own().NoteRowForAlter();
+  if (!table.file->row_logging) tables_.own().NoteUnloggedRows();
   return 0;
 }
 

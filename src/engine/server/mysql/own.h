@@ -1,5 +1,6 @@
-// What the classes of engine/server keep in MySQL alone. Each family of servers has such a file, with
-// the same classes. Common code calls RestoreDescription; all else is for this folder's files.
+// What the classes of engine/server keep in MySQL alone. Each family of servers has such a file,
+// with the same classes. Common code calls RestoreDescription, and BeginTurn, BeginChanges and
+// TakeBackChanges of TablesOwn; all else is for this folder's files.
 #pragma once
 
 #include <vector>
@@ -20,6 +21,13 @@ struct SessionThdOwn {
   void RestoreDescription(THD* thd) const {
     if (thd->proc_info() != shown) thd->set_proc_info(shown);
   }
+};
+
+/// Nothing: where rows may be changed during an ALTER, InnoDB alone copies; all rows are logged.
+struct TablesOwn {
+  void BeginTurn() {}
+  void BeginChanges() {}
+  void TakeBackChanges() {}
 };
 
 struct CommitterOwn {

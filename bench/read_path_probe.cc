@@ -70,7 +70,7 @@ class OneRowSession final : public engine::Session {
     return engine::NotMergeable::kEngine;
   }
   engine::Outcome EndRow() override { return {}; }
-  engine::Outcome MakeWay(engine::Index&, const model::Request&) override { return {}; }
+  engine::Outcome CloseRowsReachedBy(engine::Index&, const model::Request&) override { return {}; }
   engine::Outcome CloseRows(engine::OpenRowTally*) override { return {}; }
   engine::Outcome BeginUnit() override { return {}; }
   engine::Outcome EndUnit(bool) override { return {}; }

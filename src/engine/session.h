@@ -3,7 +3,7 @@
 //
 // Flow, as a grammar:
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
-//   turn    := BeginTurn { Execute | row | MakeWay* unit }* end
+//   turn    := BeginTurn { Execute | row | CloseRowsReachedBy* unit }* end
 //   row     := BeginRow { RowTakes Execute }* EndRow
 //   unit    := BeginUnit { Execute }* EndUnit
 //   end     := [ CloseRows ] [ PrepareCommit ] Commit | Rollback
@@ -237,7 +237,7 @@ class Session {
   /// Closes the open rows that the request of a unit will reach otherwise than by their names, so
   /// that they are not written within the unit. May lock the request's row; fails only where the
   /// transaction is lost. REQUIRES: a turn that writes is open, and no unit.
-  virtual Outcome MakeWay(Index& index, const model::Request& request) = 0;
+  virtual Outcome CloseRowsReachedBy(Index& index, const model::Request& request) = 0;
 
   /// Writes the rows that are open because requests share them, and closes them; adds to `*tally`
   /// what became of the turn's open rows. REQUIRED before the commit of a turn with such requests.

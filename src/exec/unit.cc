@@ -50,12 +50,12 @@ Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& exe
   return {};
 }
 
-Outcome MakeWay(const Unit& unit, engine::Session& session) {
+Outcome CloseRowsReachedByRequests(const Unit& unit, engine::Session& session) {
   const bool refuses = session.WaitsForLocks();
   if (refuses) session.RefuseWaits(true);
   Outcome outcome;
   for (size_t i = 0; i < unit.requests.size() && outcome.ok(); ++i) {
-    outcome = session.MakeWay(*unit.requests[i].index, unit.requests[i].request);
+    outcome = session.CloseRowsReachedBy(*unit.requests[i].index, unit.requests[i].request);
   }
   if (refuses) session.RefuseWaits(false);
   return outcome;
@@ -63,7 +63,7 @@ Outcome MakeWay(const Unit& unit, engine::Session& session) {
 
 Outcome RunOnce(Unit& unit, engine::Session& session,
                 const std::function<engine::Outcome()>& body) {
-  Outcome outcome = MakeWay(unit, session);
+  Outcome outcome = CloseRowsReachedByRequests(unit, session);
   if (!outcome.ok()) return outcome;
   outcome = session.BeginUnit();
   if (!outcome.ok()) return outcome;

@@ -69,8 +69,8 @@ class User {
   Outcome EndRow() {
     return thread_.Run([&] { return session_->EndRow(); });
   }
-  Outcome MakeWay(Command command) {
-    return thread_.Run([&] { return session_->MakeWay(*index_, command.Get()); });
+  Outcome CloseRowsReachedBy(Command command) {
+    return thread_.Run([&] { return session_->CloseRowsReachedBy(*index_, command.Get()); });
   }
   Outcome CloseRows() {
     OpenRowTally tally;

@@ -37,21 +37,21 @@ class OpenRowContract : public CompactRows {
   Outcome DoAdd(const std::string& id, const std::string& by) {
     return By(v_by_id_, [&] { return user_.Do(Add(id, by)); });
   }
-  Outcome MakeWayForAdd(const std::string& id, const std::string& by) {
-    return By(v_by_id_, [&] { return user_.MakeWay(Add(id, by)); });
+  Outcome CloseRowsReachedByAdd(const std::string& id, const std::string& by) {
+    return By(v_by_id_, [&] { return user_.CloseRowsReachedBy(Add(id, by)); });
   }
 
   /// A unit that adds to a shared row and inserts a row.
   void Unit(const std::string& id, const std::string& inserted, bool keep) {
-    ASSERT_TRUE(MakeWayForAdd(id, "1").ok());
-    ASSERT_TRUE(user_.MakeWay(Command::Insert({"0", inserted})).ok());
+    ASSERT_TRUE(CloseRowsReachedByAdd(id, "1").ok());
+    ASSERT_TRUE(user_.CloseRowsReachedBy(Command::Insert({"0", inserted})).ok());
     ASSERT_TRUE(user_.BeginUnit().ok());
     EXPECT_TRUE(DoAdd(id, "1").ok());
     EXPECT_TRUE(user_.Do(Command::Insert({"0", inserted})).ok());
     ASSERT_TRUE(user_.EndUnit(keep).ok());
   }
   void Take(const std::string& id, bool keep) {
-    ASSERT_TRUE(MakeWayForAdd(id, "1").ok());
+    ASSERT_TRUE(CloseRowsReachedByAdd(id, "1").ok());
     ASSERT_TRUE(user_.BeginUnit().ok());
     EXPECT_TRUE(DoAdd(id, "1").ok());
     ASSERT_TRUE(user_.EndUnit(keep).ok());
@@ -177,8 +177,8 @@ TEST_F(OpenRowContract, S13ARowThatIsClosedInAUnitIsNotLostInSilence) {
 TEST_F(OpenRowContract, S13WayIsMadeForAUnitThatReachesTheTableOtherwise) {
   Take("1", true);
   const Command range = Command::Modify(Modification::kIncrement, "0", "100", CompareOp::kGe, 9);
-  ASSERT_TRUE(MakeWayForAdd("1", "5").ok());
-  ASSERT_TRUE(user_.MakeWay(range).ok());
+  ASSERT_TRUE(CloseRowsReachedByAdd("1", "5").ok());
+  ASSERT_TRUE(user_.CloseRowsReachedBy(range).ok());
   ASSERT_TRUE(user_.BeginUnit().ok());
   EXPECT_TRUE(DoAdd("1", "5").ok());
   EXPECT_EQ(3u, user_.Do(range).rows);

@@ -50,7 +50,7 @@ class Session final : public engine::Session {
   RowOpening BeginRow(engine::Index& index, const model::Request& request) override;
   NotMergeable RowTakes(const model::Request& request) const override;
   Outcome EndRow() override;
-  Outcome MakeWay(engine::Index&, const model::Request&) override { return {}; }
+  Outcome CloseRowsReachedBy(engine::Index&, const model::Request&) override { return {}; }
   Outcome CloseRows(OpenRowTally* tally) override;
   Outcome BeginUnit() override;
   Outcome EndUnit(bool keep) override;

@@ -73,7 +73,7 @@ bool OpenRows::HasRowOf(const ServerIndex& index) const {
                      [&](const auto& row) { return IsSameTable(*row->index, index); });
 }
 
-Outcome OpenRows::MakeWay(ServerIndex& index, const Request& request, bool locks) {
+Outcome OpenRows::CloseRowsReachedBy(ServerIndex& index, const Request& request, bool locks) {
   OpenTable* written = nullptr;
   for (size_t i = 0; i < count_;) {
     const OpenRow& row = *rows_[i];

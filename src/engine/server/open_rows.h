@@ -3,8 +3,9 @@
 // needs its table or at the turn's end.
 //
 // Two names may mean one row: a row is opened only when no open row has its position. What reaches
-// a table otherwise has the table's open rows closed first (MakeWay), and so has a write that may
-// reach the table by a foreign key: one of the tables that the server opens for that write.
+// a table otherwise has the table's open rows closed first (CloseRowsReachedBy), and so has a write
+// that may reach the table by a foreign key: one of the tables that the server opens for that
+// write.
 //
 // A unit that is taken back puts the images of its rows back. A row that earlier units have changed
 // and that had to be written within the unit is lost with it, and the turn has to run again;
@@ -30,9 +31,10 @@ class OpenRows {
   OpenRow* Find(const ServerIndex& index, const model::Request& request);
   /// Closes the open rows that the request reaches otherwise. `locks`: the request is executed on
   /// the newest rows, which it locks. REQUIRES: no statement is open.
-  Outcome MakeWay(ServerIndex& index, const model::Request& request, bool locks);
+  Outcome CloseRowsReachedBy(ServerIndex& index, const model::Request& request, bool locks);
   /// Opens the row that the request names, where requests can be merged on it: `*row` stays null
-  /// where they cannot, or where there is no such row. REQUIRES: MakeWay; no statement is open.
+  /// where they cannot, or where there is no such row. REQUIRES: CloseRowsReachedBy; no statement
+  /// is open.
   Outcome Open(ServerIndex& index, const model::Request& request, OpenRow** row);
   Outcome Execute(OpenRow& row, const model::Request& request, model::RowSink& sink);
   /// Writes and closes all rows.

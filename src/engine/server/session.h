@@ -40,7 +40,7 @@ class ServerSession final : public Session {
     return row_.Takes(request);
   }
   Outcome EndRow() override;
-  Outcome MakeWay(Index& index, const model::Request& request) override;
+  Outcome CloseRowsReachedBy(Index& index, const model::Request& request) override;
   Outcome CloseRows(OpenRowTally* tally) override;
   Outcome BeginUnit() override;
   Outcome EndUnit(bool keep) override;

@@ -16,7 +16,7 @@ RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) 
   if (opening.outcome.ok() && open_rows_.HasRowOf(server_index)) [[unlikely]]
     opening.outcome = open_rows_.CloseAll(ClosedBy::kWrite);
   if (opening.outcome.ok() && !open_rows_.empty()) [[unlikely]]
-    opening.outcome = open_rows_.MakeWay(server_index, request, /*locks=*/true);
+    opening.outcome = open_rows_.CloseRowsReachedBy(server_index, request, /*locks=*/true);
   if (opening.outcome.ok()) opening = row_.Begin(server_index, request);
   if (row_.is_open()) stage_ = Stage::kInRow;
   holds_rows_ = true;
@@ -57,7 +57,7 @@ Outcome ServerSession::ExecuteOnOpenRow(ServerIndex& index, const model::Request
   locks = locks || request.shares_row;
   OpenRow* row = locks ? open_rows_.Find(index, request) : nullptr;
   locks = locks && (row != nullptr || request.is_write() || tables_.in_unit());
-  outcome = open_rows_.MakeWay(index, request, locks);
+  outcome = open_rows_.CloseRowsReachedBy(index, request, locks);
   const bool opens = row == nullptr && locks && (request.shares_row || open_rows_.HasRowOf(index));
   if (outcome.ok() && opens) outcome = open_rows_.Open(index, request, &row);
   if (!outcome.ok() || row == nullptr) return outcome;
@@ -65,14 +65,14 @@ Outcome ServerSession::ExecuteOnOpenRow(ServerIndex& index, const model::Request
   return open_rows_.Execute(*row, request, sink);
 }
 
-Outcome ServerSession::MakeWay(Index& index, const model::Request& request) {
+Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   if (open_rows_.empty()) return {};
   ServerIndex& server_index = StateOf(index);
   Outcome outcome = writer_.Seal();
   bool locks = request.is_write();
   if (outcome.ok() && !locks) LocksItsRow(server_index, request, /*in_unit=*/true, &locks);
-  if (outcome.ok()) outcome = open_rows_.MakeWay(server_index, request, locks);
+  if (outcome.ok()) outcome = open_rows_.CloseRowsReachedBy(server_index, request, locks);
   // Another name of an open row shows only when its row is opened. Where that fails, the request
   // fails in the same way.
   OpenRow* row = nullptr;

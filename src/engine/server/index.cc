@@ -98,7 +98,7 @@ ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Li
   return columns->size() > model::kColumnsMax ? ErrorCode::kValuesCount : ErrorCode::kNone;
 }
 
-ServerIndex::~ServerIndex() {
+IndexState::~IndexState() {
   for (MY_BITMAP& read_set : read_sets_) {
     if (read_set.bitmap != nullptr) FreeBitmap(&read_set);
   }
@@ -111,11 +111,11 @@ bool NamesOneRow(const KEY& key, std::span<const model::Value> values) {
                       [](const model::Value& value) { return value.is_null(); });
 }
 
-Outcome ServerIndex::ResolveForWrite(Tables& tables, OpenTable** open) {
+Outcome IndexState::ResolveForWrite(Tables& tables, OpenTable** open) {
   return Resolve(tables, Access::kWrite, open);
 }
 
-Outcome ServerIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
+Outcome IndexState::Resolve(Tables& tables, Access access, OpenTable** open) {
   const auto slot = static_cast<size_t>(access);
   if (generations_[slot] == tables.generation()) {
     *open = opens_[slot];
@@ -140,7 +140,7 @@ Outcome ServerIndex::Resolve(Tables& tables, Access access, OpenTable** open) {
   return {};
 }
 
-ErrorCode ServerIndex::LookUp(TABLE* table) {
+ErrorCode IndexState::LookUp(TABLE* table) {
   if (!LookUpKey(*table, names().index, &key_)) return ErrorCode::kIdxnum;
   if (!LookUpFields(*table, names().columns, &column_fields_) ||
       !LookUpFields(*table, names().filter_columns, &filter_fields_)) {
@@ -153,7 +153,7 @@ ErrorCode ServerIndex::LookUp(TABLE* table) {
   return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
 }
 
-const MergeRules& ServerIndex::merge_rules(Tables& tables, const OpenTable& open) {
+const MergeRules& IndexState::merge_rules(Tables& tables, const OpenTable& open) {
   if (merge_rules_generation_ != tables.generation()) {
     merge_rules_ = FindMergeRules(open, *this);
     merge_rules_generation_ = tables.generation();
@@ -163,7 +163,7 @@ const MergeRules& ServerIndex::merge_rules(Tables& tables, const OpenTable& open
 
 // Notes which operators the engine can serve in index order. Other requests are refused rather than
 // answered wrongly.
-void ServerIndex::LookUpAnswers(const TABLE* table) {
+void IndexState::LookUpAnswers(const TABLE* table) {
   const KEY& key = table->key_info[key_];
   const ulong flags = table->file->index_flags(key_, 0, true);
   whole_key_parts_ = key.user_defined_key_parts;
@@ -184,7 +184,7 @@ void ServerIndex::LookUpAnswers(const TABLE* table) {
   }
 }
 
-bool ServerIndex::MakeReadSets(TABLE* table) {
+bool IndexState::MakeReadSets(TABLE* table) {
   MY_BITMAP* const previous = table->read_set;
   for (const bool reads_key : {false, true}) {
     MY_BITMAP& read_set = read_sets_[reads_key];
@@ -204,7 +204,7 @@ bool ServerIndex::MakeReadSets(TABLE* table) {
 // Rows of different partitions with equal keys have the order of the primary key. The column of a
 // prefix is taken from the table, because MySQL's copy of it in the index lacks the expression of a
 // generated column.
-void ServerIndex::MarkOrderForReading(const TABLE& table) const {
+void IndexState::MarkOrderForReading(const TABLE& table) const {
   const auto mark = [&table](uint number) {
     const KeyParts parts = UserKeyParts(table.key_info[number]);
     for (uint i = 0; i < parts.count; ++i) {
@@ -217,7 +217,7 @@ void ServerIndex::MarkOrderForReading(const TABLE& table) const {
 
 /// Whether the index alone holds these columns as they are. False for the clustered index, which is
 /// the table.
-bool ServerIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
+bool IndexState::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   if (IsPartitioned(*table) || !IsInnodb(*table)) return false;
   if (IsClustered(*table, key_) || HasGenerated(*table)) return false;
   for (uint i = 0; i < table->s->fields; ++i) {
@@ -226,7 +226,7 @@ bool ServerIndex::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   return true;
 }
 
-int ServerIndex::Position(OpenTable& open, bool reads_key) {
+int IndexState::Position(OpenTable& open, bool reads_key) {
   // Other engines compare a row's key part by part to find the next one with the same key.
   reads_key = reads_key || !open.is_innodb;
   if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]]

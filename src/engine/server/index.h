@@ -32,12 +32,12 @@ struct MergeRules {
   NotMergeable Of(const model::Request& request) const;
 };
 
-class ServerIndex {
+class IndexState {
  public:
-  explicit ServerIndex(const Index& index) : index_(index), serial_(index.serial()) {}
-  ~ServerIndex();
-  ServerIndex(const ServerIndex&) = delete;
-  ServerIndex& operator=(const ServerIndex&) = delete;
+  explicit IndexState(const Index& index) : index_(index), serial_(index.serial()) {}
+  ~IndexState();
+  IndexState(const IndexState&) = delete;
+  IndexState& operator=(const IndexState&) = delete;
 
   const IndexNames& names() const { return index_.names(); }
   /// What accounts may do through the index.

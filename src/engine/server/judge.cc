@@ -43,7 +43,7 @@ Outcome Judge::MayOpen(const IndexNames& names, const model::Account& account) {
   return (reader_.on_some_column() & kAny) != 0 ? Outcome() : Denied();
 }
 
-Outcome Judge::Decide(ServerIndex& index, const Request& request, bool is_known) {
+Outcome Judge::Decide(IndexState& index, const Request& request, bool is_known) {
   Rights& rights = index.rights().Of(request.account->id(), turn_);
   if (is_known && (NeedsOf(request) & rights.nowhere) != 0) return Denied();
   if (!is_known || !rights.is_whole) {
@@ -59,7 +59,7 @@ Outcome Judge::Decide(ServerIndex& index, const Request& request, bool is_known)
 }
 
 // The table is opened only for an account that has the privileges on some column of it.
-Outcome Judge::LookUp(ServerIndex& index, const Request& request, Rights* rights) {
+Outcome Judge::LookUp(IndexState& index, const Request& request, Rights* rights) {
   const model::Account& account = *request.account;
   if (account.ended()) return Outcome::Fail(ErrorCode::kUnauth);
   rights->Begin(account.id(), turn_, tables_.generation());
@@ -93,7 +93,7 @@ Outcome Judge::LookUp(ServerIndex& index, const Request& request, Rights* rights
   return LookAtColumns(index, rights);
 }
 
-Outcome Judge::LookAtColumns(ServerIndex& index, Rights* rights) {
+Outcome Judge::LookAtColumns(IndexState& index, Rights* rights) {
   reader_.LookAtTable(index.names().table);
   rights->on_table = reader_.on_table();
   rights->somewhere = reader_.on_some_column();

@@ -40,7 +40,7 @@ class Judge {
 
   /// Whether the account may see the table (engine::Session::MayOpen).
   Outcome MayOpen(const IndexNames& names, const model::Account& account);
-  Outcome MayExecute(ServerIndex& index, const model::Request& request) {
+  Outcome MayExecute(IndexState& index, const model::Request& request) {
     const Rights& rights = index.rights().Of(request.account->id(), turn_);
     const bool is_known = rights.account == request.account->id() && rights.turn == turn_ &&
                           rights.generation == tables_.generation() && !request.account->ended();
@@ -53,9 +53,9 @@ class Judge {
   void Close() { reader_.Close(); }
 
  private:
-  Outcome Decide(ServerIndex& index, const model::Request& request, bool is_known);
-  Outcome LookUp(ServerIndex& index, const model::Request& request, Rights* rights);
-  Outcome LookAtColumns(ServerIndex& index, Rights* rights);
+  Outcome Decide(IndexState& index, const model::Request& request, bool is_known);
+  Outcome LookUp(IndexState& index, const model::Request& request, Rights* rights);
+  Outcome LookAtColumns(IndexState& index, Rights* rights);
   /// Whether there is such an account, in `*found`; then its privileges on the database are known.
   Outcome Look(const model::Account& account, const std::string& db, bool* found);
   Outcome Lock();

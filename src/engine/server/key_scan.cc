@@ -42,7 +42,7 @@ bool SortsByItsFront(const Field* field) {
 
 }  // namespace
 
-ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, ServerIndex& index, CompareOp op,
+ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, IndexState& index, CompareOp op,
                            std::span<const model::Value> key) {
   thd_ = thd;
   open_ = &open;

@@ -26,7 +26,7 @@ class KeyScan {
  public:
   /// REQUIRES: for writes, the handler of the instance is initialized for the index (First does
   /// this for reads); 1 <= key.size() <= key parts.
-  model::ErrorCode Prepare(THD* thd, OpenTable& open, ServerIndex& index, model::CompareOp op,
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, IndexState& index, model::CompareOp op,
                            std::span<const model::Value> key);
 
   int First();
@@ -67,7 +67,7 @@ class KeyScan {
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;
-  ServerIndex* index_ = nullptr;
+  IndexState* index_ = nullptr;
   TABLE* table_ = nullptr;
   handler* file_ = nullptr;
   KEY* key_ = nullptr;

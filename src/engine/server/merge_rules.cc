@@ -125,7 +125,7 @@ NotMergeable MergeRules::Of(const Request& request) const {
   }
 }
 
-MergeRules FindMergeRules(const OpenTable& open, const ServerIndex& index) {
+MergeRules FindMergeRules(const OpenTable& open, const IndexState& index) {
   TABLE* table = open.table;
   THD* thd = table->in_use;
   const NotMergeable whole = OfTable(open);

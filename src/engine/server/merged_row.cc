@@ -9,7 +9,7 @@ using model::ErrorCode;
 using model::Modification;
 using model::Request;
 
-RowOpening MergedRow::Begin(ServerIndex& index, const Request& request) {
+RowOpening MergedRow::Begin(IndexState& index, const Request& request) {
   if (!request.names_one_row()) return RowOpening::Not(NotMergeable::kRequest);
   OpenTable* open = nullptr;
   RowOpening opening;
@@ -26,7 +26,7 @@ RowOpening MergedRow::Begin(ServerIndex& index, const Request& request) {
   return opening.outcome.ok() ? Open(*open, index, request.key()) : opening;
 }
 
-RowOpening MergedRow::Open(OpenTable& open, ServerIndex& index, std::span<const model::Value> key) {
+RowOpening MergedRow::Open(OpenTable& open, IndexState& index, std::span<const model::Value> key) {
   open_ = &open;
   index_ = &index;
   inserted_ = false;

@@ -32,7 +32,7 @@ struct OpenRow {
     std::vector<uchar> bytes;
   };
   OpenTable* open = nullptr;
-  ServerIndex* index = nullptr;
+  IndexState* index = nullptr;
   std::vector<std::string> key;  ///< As texts.
   std::vector<uchar> position;
   std::vector<uchar> read;  ///< The row as it was read.
@@ -50,7 +50,7 @@ class MergedRow {
   MergedRow(SessionThd& thd, Tables& tables)
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
-  RowOpening Begin(ServerIndex& index, const model::Request& request);
+  RowOpening Begin(IndexState& index, const model::Request& request);
   bool is_open() const { return open_ != nullptr; }
   /// REQUIRES: is_open().
   NotMergeable Takes(const model::Request& request) const;
@@ -75,7 +75,7 @@ class MergedRow {
     unsigned current = 0;
   };
 
-  RowOpening Open(OpenTable& open, ServerIndex& index, std::span<const model::Value> key);
+  RowOpening Open(OpenTable& open, IndexState& index, std::span<const model::Value> key);
   Outcome Find(const model::Find& find, model::RowSink& sink);
   Outcome Modify(const model::Find& find);
   Outcome Edit(const model::Edit& edit);
@@ -100,7 +100,7 @@ class MergedRow {
   RowCells row_cells_;
 
   OpenTable* open_ = nullptr;
-  ServerIndex* index_ = nullptr;
+  IndexState* index_ = nullptr;
   bool existed_ = false;   ///< The row was there when it was read.
   bool exists_ = false;    ///< The row is there now.
   bool inserted_ = false;  ///< The present row is one that an edit has inserted.

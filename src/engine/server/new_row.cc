@@ -94,19 +94,19 @@ bool MayPadOrTrim(const Field* field, std::string_view text) {
 
 }  // namespace
 
-bool NewRow::Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values) {
+bool NewRow::Insert(TABLE* table, const IndexState& index, std::span<const model::Value> values) {
   const std::vector<uint>& fields = index.column_fields();
   const size_t given = std::min(fields.size(), values.size());
   for (size_t i = 0; i < given; ++i) bitmap_set_bit(table->write_set, fields[i]);
   return PrepareInsert(table) && FillInsert(table, index, values);
 }
 
-bool NewRow::InsertAnother(TABLE* table, const ServerIndex& index,
+bool NewRow::InsertAnother(TABLE* table, const IndexState& index,
                            std::span<const model::Value> values) {
   return StartInsert(table) && FillInsert(table, index, values);
 }
 
-bool NewRow::FillInsert(TABLE* table, const ServerIndex& index,
+bool NewRow::FillInsert(TABLE* table, const IndexState& index,
                         std::span<const model::Value> values) {
   const std::vector<uint>& fields = index.column_fields();
   for (size_t i = 0; i < std::min(fields.size(), values.size()); ++i) {
@@ -115,7 +115,7 @@ bool NewRow::FillInsert(TABLE* table, const ServerIndex& index,
   return CompleteInsert(table);
 }
 
-bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
+bool NewRow::InsertEdited(TABLE* table, const IndexState& index, const model::Edit& edit,
                           std::span<const CellChange> changes) {
   const std::vector<uint>& fields = index.column_fields();
   const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
@@ -134,7 +134,7 @@ bool NewRow::InsertEdited(TABLE* table, const ServerIndex& index, const model::E
   return CompleteInsert(table);
 }
 
-bool NewRow::KeepsKey(const TABLE& table, const ServerIndex& index, const model::Edit& edit,
+bool NewRow::KeepsKey(const TABLE& table, const IndexState& index, const model::Edit& edit,
                       std::span<const CellChange> changes) {
   if (!edit.keeps_key) return true;
   const KeyParts parts = UserKeyParts(table.key_info[index.key()]);
@@ -147,7 +147,7 @@ bool NewRow::KeepsKey(const TABLE& table, const ServerIndex& index, const model:
 
 // As in SQL, a VIRTUAL column is computed only where something needs it: a column whose expression
 // fails is no reason to refuse the row.
-void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
+void NewRow::PrepareUpdate(TABLE* table, const IndexState& index) {
   for (Field** field = table->field; *field != nullptr; ++field) {
     if (!IsGenerated(**field)) bitmap_set_bit(table->read_set, NumberOf(**field));
   }
@@ -157,13 +157,13 @@ void NewRow::PrepareUpdate(TABLE* table, const ServerIndex& index) {
   MarkUpdate(table);
 }
 
-NewRow::Made NewRow::Modify(TABLE* table, const ServerIndex& index, const model::Find& find) {
+NewRow::Made NewRow::Modify(TABLE* table, const IndexState& index, const model::Find& find) {
   BeginUpdate(table);
   Made made = StoreNewValues(table, index, find);
   return made == Made::kChanged ? CompleteUpdate(table) : made;
 }
 
-NewRow::Made NewRow::Change(TABLE* table, const ServerIndex& index,
+NewRow::Made NewRow::Change(TABLE* table, const IndexState& index,
                             std::span<const CellChange> changes) {
   BeginUpdate(table);
   Made made = Made::kChanged;
@@ -185,7 +185,7 @@ void NewRow::BeginUpdate(TABLE* table) {
   thd_.SetStrict(true);
 }
 
-NewRow::Made NewRow::StoreNewValues(TABLE* table, const ServerIndex& index,
+NewRow::Made NewRow::StoreNewValues(TABLE* table, const IndexState& index,
                                     const model::Find& find) {
   const std::vector<uint>& fields = index.column_fields();
   for (size_t i = 0; i < fields.size(); ++i) {

@@ -44,21 +44,21 @@ class NewRow {
   explicit NewRow(SessionThd& thd) : thd_(thd) {}
 
   /// Marks the columns that an update through this index reads and writes.
-  void PrepareUpdate(TABLE* table, const ServerIndex& index);
+  void PrepareUpdate(TABLE* table, const IndexState& index);
   /// Makes the row of an update, an increment or a decrement.
-  Made Modify(TABLE* table, const ServerIndex& index, const model::Find& find);
+  Made Modify(TABLE* table, const IndexState& index, const model::Find& find);
   /// Makes the row of an edit.
-  Made Change(TABLE* table, const ServerIndex& index, std::span<const model::CellChange> changes);
+  Made Change(TABLE* table, const IndexState& index, std::span<const model::CellChange> changes);
 
   /// Makes a row of these values of the opened columns.
-  bool Insert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  bool Insert(TABLE* table, const IndexState& index, std::span<const model::Value> values);
   /// Makes a row as Insert does, after a first row with as many values in one statement.
-  bool InsertAnother(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  bool InsertAnother(TABLE* table, const IndexState& index, std::span<const model::Value> values);
   /// Makes a row of an edit's key and these values of the opened columns.
-  bool InsertEdited(TABLE* table, const ServerIndex& index, const model::Edit& edit,
+  bool InsertEdited(TABLE* table, const IndexState& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
   /// Whether the changes leave the columns of the index alone, where the edit wants that.
-  static bool KeepsKey(const TABLE& table, const ServerIndex& index, const model::Edit& edit,
+  static bool KeepsKey(const TABLE& table, const IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes);
 
  private:
@@ -74,9 +74,9 @@ class NewRow {
   static void MarkUpdate(TABLE* table);
   Made CompleteUpdate(TABLE* table);
 
-  bool FillInsert(TABLE* table, const ServerIndex& index, std::span<const model::Value> values);
+  bool FillInsert(TABLE* table, const IndexState& index, std::span<const model::Value> values);
   void BeginUpdate(TABLE* table);
-  Made StoreNewValues(TABLE* table, const ServerIndex& index, const model::Find& find);
+  Made StoreNewValues(TABLE* table, const IndexState& index, const model::Find& find);
   Step AddTo(Field* field, const model::Find& find, size_t i);
   bool IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const model::Find& find,
                    size_t refused);

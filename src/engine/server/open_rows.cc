@@ -24,7 +24,7 @@ bool HasKey(const OpenRow& row, std::span<const model::Value> key) {
                     });
 }
 
-bool IsSameTable(const ServerIndex& one, const ServerIndex& other) {
+bool IsSameTable(const IndexState& one, const IndexState& other) {
   return &one == &other ||
          (one.names().table == other.names().table && one.names().db == other.names().db);
 }
@@ -47,7 +47,7 @@ bool Erases(const Request& request) {
 
 // A row that is gone in memory must not be looked for by a foreign key of another table. BLOBs and
 // generated columns have bytes outside of the record, which the next statement frees.
-bool OpenRows::MayStay(ServerIndex& index, const Request& request, OpenTable** open) {
+bool OpenRows::MayStay(IndexState& index, const Request& request, OpenTable** open) {
   if (!request.names_one_row() || !index.ResolveForWrite(tables_, open).ok()) return false;
   const TABLE& table = *(*open)->table;
   if (table.s->blob_fields != 0 || HasGenerated(table)) return false;
@@ -57,7 +57,7 @@ bool OpenRows::MayStay(ServerIndex& index, const Request& request, OpenTable** o
   return !Erases(request) || !HasForeignKey(table.in_use, table);
 }
 
-OpenRow* OpenRows::Find(const ServerIndex& index, const Request& request) {
+OpenRow* OpenRows::Find(const IndexState& index, const Request& request) {
   if (!request.names_one_row()) return nullptr;
   for (size_t i = 0; i < count_; ++i) {
     OpenRow& row = *rows_[i];
@@ -68,12 +68,12 @@ OpenRow* OpenRows::Find(const ServerIndex& index, const Request& request) {
   return nullptr;
 }
 
-bool OpenRows::HasRowOf(const ServerIndex& index) const {
+bool OpenRows::HasRowOf(const IndexState& index) const {
   return std::any_of(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(count_),
                      [&](const auto& row) { return IsSameTable(*row->index, index); });
 }
 
-Outcome OpenRows::CloseRowsReachedBy(ServerIndex& index, const Request& request, bool locks) {
+Outcome OpenRows::CloseRowsReachedBy(IndexState& index, const Request& request, bool locks) {
   OpenTable* written = nullptr;
   for (size_t i = 0; i < count_;) {
     const OpenRow& row = *rows_[i];
@@ -108,7 +108,7 @@ size_t OpenRows::At(const std::vector<uchar>& position, const OpenTable* open) c
   return i;
 }
 
-Outcome OpenRows::Open(ServerIndex& index, const Request& request, OpenRow** row) {
+Outcome OpenRows::Open(IndexState& index, const Request& request, OpenRow** row) {
   OpenTable* open = nullptr;
   if (!MayStay(index, request, &open)) return {};
   if (count_ == model::kOpenRowsMax) {

@@ -28,14 +28,14 @@ class OpenRows {
   bool empty() const { return count_ == 0; }
 
   /// The open row that the request names and can be executed on; null: none.
-  OpenRow* Find(const ServerIndex& index, const model::Request& request);
+  OpenRow* Find(const IndexState& index, const model::Request& request);
   /// Closes the open rows that the request reaches otherwise. `locks`: the request is executed on
   /// the newest rows, which it locks. REQUIRES: no statement is open.
-  Outcome CloseRowsReachedBy(ServerIndex& index, const model::Request& request, bool locks);
+  Outcome CloseRowsReachedBy(IndexState& index, const model::Request& request, bool locks);
   /// Opens the row that the request names, where requests can be merged on it: `*row` stays null
   /// where they cannot, or where there is no such row. REQUIRES: CloseRowsReachedBy; no statement
   /// is open.
-  Outcome Open(ServerIndex& index, const model::Request& request, OpenRow** row);
+  Outcome Open(IndexState& index, const model::Request& request, OpenRow** row);
   Outcome Execute(OpenRow& row, const model::Request& request, model::RowSink& sink);
   /// Writes and closes all rows.
   Outcome CloseAll(ClosedBy reason);
@@ -47,12 +47,12 @@ class OpenRows {
   bool EndUnit(bool keep);
 
   /// Whether a row of the index's table is open.
-  bool HasRowOf(const ServerIndex& index) const;
+  bool HasRowOf(const IndexState& index) const;
   /// What became of the rows since the last call.
   OpenRowTally TakeTally();
 
  private:
-  bool MayStay(ServerIndex& index, const model::Request& request, OpenTable** open);
+  bool MayStay(IndexState& index, const model::Request& request, OpenTable** open);
   Outcome Close(size_t at, ClosedBy reason);
   void Drop(size_t at);
   size_t At(const std::vector<uchar>& position, const OpenTable* open) const;

@@ -8,7 +8,7 @@ namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
-ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, ServerIndex& index,
+ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, IndexState& index,
                              const model::Find& find) {
   thd_ = thd;
   open_ = &open;
@@ -43,7 +43,7 @@ ErrorCode RowFinder::PrepareScan() {
   return ErrorCode::kNone;
 }
 
-ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
+ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, IndexState& index,
                                     const model::Find& find) {
   thd_ = thd;
   open_ = &open;

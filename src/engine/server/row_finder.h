@@ -14,12 +14,12 @@ namespace rowsocket::engine::server {
 class RowFinder {
  public:
   /// REQUIRES: as KeyScan::Prepare. Keeps `find`.
-  model::ErrorCode Prepare(THD* thd, OpenTable& open, ServerIndex& index, const model::Find& find);
+  model::ErrorCode Prepare(THD* thd, OpenTable& open, IndexState& index, const model::Find& find);
 
   int Next();
 
   /// For a row that is in record[0] already: prepares only the filters of `find`.
-  model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, ServerIndex& index,
+  model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, IndexState& index,
                                   const model::Find& find);
   bool Passes() { return ApplyFilters() == Verdict::kTake; }
 
@@ -43,7 +43,7 @@ class RowFinder {
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;
-  ServerIndex* index_ = nullptr;
+  IndexState* index_ = nullptr;
   const model::Find* find_ = nullptr;
   KeyScan scan_;
   std::deque<Constant> filters_;  ///< One for each filter, and some left from earlier requests.

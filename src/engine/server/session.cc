@@ -118,7 +118,7 @@ Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>
   }
   std::shared_ptr<Index> made = indexes_.Get(wanted);
   OpenTable* open = nullptr;
-  outcome = StateOf(*made).ResolveForRead(tables_, &open);
+  outcome = IndexStateOf(*made).ResolveForRead(tables_, &open);
   if (outcome.ok())
     *index = std::move(made);
   else
@@ -138,7 +138,7 @@ Outcome ServerSession::ListColumns(IndexNames* names) {
 Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
   Prepare();
   OpenTable* open = nullptr;
-  Outcome outcome = StateOf(index).ResolveForRead(tables_, &open);
+  Outcome outcome = IndexStateOf(index).ResolveForRead(tables_, &open);
   if (outcome.ok()) {
     handler* const file = open->table->file;
     if (file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK) == 0) *rows = file->stats.records;
@@ -150,7 +150,7 @@ Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
 
 Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
   Prepare();
-  ServerIndex& state = StateOf(index);
+  IndexState& state = IndexStateOf(index);
   OpenTable* open = nullptr;
   Outcome outcome = state.ResolveForRead(tables_, &open);
   if (outcome.ok())
@@ -160,11 +160,11 @@ Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
   return outcome;
 }
 
-ServerIndex& ServerSession::StateOf(const Index& index) {
+IndexState& ServerSession::IndexStateOf(const Index& index) {
   if (index.id() >= states_.size()) states_.resize(index.id() + 1);
-  std::unique_ptr<ServerIndex>& state = states_[index.id()];
+  std::unique_ptr<IndexState>& state = states_[index.id()];
   if (state == nullptr || state->serial() != index.serial()) {
-    state = std::make_unique<ServerIndex>(index);
+    state = std::make_unique<IndexState>(index);
   }
   return *state;
 }
@@ -198,7 +198,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
                     stage_ == Stage::kInUnit);
   ROWSOCKET_REQUIRE(writes_ || !request.is_write());
   ROWSOCKET_REQUIRE(stage_ != Stage::kInRow || RowTakes(request) == NotMergeable::kNone);
-  ServerIndex& server_index = StateOf(index);
+  IndexState& index_state = IndexStateOf(index);
   Outcome outcome;
   const uint64_t passed_before = RowsPassed();
   const Outcome& refusal = cluster_.refusal(request.is_write());
@@ -208,13 +208,13 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
     outcome = refusal;
   } else if (thd_.killed()) {
     outcome = Outcome::Fail(ErrorCode::kKilled);
-  } else if (request.account != nullptr && !Admits(server_index, request, &outcome)) [[unlikely]] {
+  } else if (request.account != nullptr && !Admits(index_state, request, &outcome)) [[unlikely]] {
     Classify(&outcome);
     return outcome;
   } else if (row_.is_open()) {
     outcome = row_.Execute(request, sink);
   } else {
-    outcome = ExecuteOnTable(server_index, request, sink);
+    outcome = ExecuteOnTable(index_state, request, sink);
   }
   outcome.rows_passed = RowsPassed() - passed_before;
   Classify(&outcome);
@@ -223,7 +223,7 @@ Outcome ServerSession::Execute(Index& index, const model::Request& request, mode
   return outcome;
 }
 
-bool ServerSession::Admits(ServerIndex& index, const model::Request& request, Outcome* outcome) {
+bool ServerSession::Admits(IndexState& index, const model::Request& request, Outcome* outcome) {
   *outcome = judge_.MayExecute(index, request);
   return outcome->ok();
 }
@@ -237,7 +237,7 @@ Outcome ServerSession::MayExecute(Index& index, const model::Request& request) {
   else if (thd_.killed())
     outcome = Outcome::Fail(ErrorCode::kKilled);
   else if (request.account != nullptr)
-    Admits(StateOf(index), request, &outcome);
+    Admits(IndexStateOf(index), request, &outcome);
   Classify(&outcome);
   return outcome;
 }
@@ -272,7 +272,7 @@ void ServerSession::Classify(Outcome* outcome) {
   }
 }
 
-Outcome ServerSession::Read(ServerIndex& index, const model::Find& find, model::RowSink& sink) {
+Outcome ServerSession::Read(IndexState& index, const model::Find& find, model::RowSink& sink) {
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForRead(tables_, &open);
   if (!outcome.ok()) return outcome;
@@ -286,7 +286,7 @@ Outcome ServerSession::Read(ServerIndex& index, const model::Find& find, model::
   return outcome;
 }
 
-Outcome ServerSession::SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
+Outcome ServerSession::SendRows(OpenTable& open, IndexState& index, const model::Find& find,
                                 model::RowSink& sink) {
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
   if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);

@@ -66,16 +66,16 @@ class ServerSession final : public Session {
 
  private:
   /// The state of an index in this session.
-  ServerIndex& StateOf(const Index& index);
+  IndexState& IndexStateOf(const Index& index);
   Outcome ListColumns(IndexNames* names);
-  Outcome LocksItsRow(ServerIndex& index, const model::Request& request, bool in_unit, bool* locks);
-  Outcome ExecuteOnTable(ServerIndex& index, const model::Request& request, model::RowSink& sink);
+  Outcome LocksItsRow(IndexState& index, const model::Request& request, bool in_unit, bool* locks);
+  Outcome ExecuteOnTable(IndexState& index, const model::Request& request, model::RowSink& sink);
   /// Executes the request on the row that it shares, where it does: `*is_done`.
-  Outcome ExecuteOnOpenRow(ServerIndex& index, const model::Request& request, bool locks,
+  Outcome ExecuteOnOpenRow(IndexState& index, const model::Request& request, bool locks,
                            model::RowSink& sink, bool* is_done);
-  bool Admits(ServerIndex& index, const model::Request& request, Outcome* outcome);
-  Outcome Read(ServerIndex& index, const model::Find& find, model::RowSink& sink);
-  Outcome SendRows(OpenTable& open, ServerIndex& index, const model::Find& find,
+  bool Admits(IndexState& index, const model::Request& request, Outcome* outcome);
+  Outcome Read(IndexState& index, const model::Find& find, model::RowSink& sink);
+  Outcome SendRows(OpenTable& open, IndexState& index, const model::Find& find,
                    model::RowSink& sink);
   /// Makes of an error of the server what the caller is to do about it: Outcome::Result, and
   /// whether the transaction is lost.
@@ -121,7 +121,7 @@ class ServerSession final : public Session {
   Outcome seal_;                ///< The outcome of PrepareCommit.
   std::string description_;
   IndexRegistry& indexes_;
-  std::vector<std::unique_ptr<ServerIndex>> states_;  ///< By the index's id.
+  std::vector<std::unique_ptr<IndexState>> states_;  ///< By the index's id.
 };
 
 struct SessionSettings {

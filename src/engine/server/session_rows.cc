@@ -7,17 +7,17 @@ namespace rowsocket::engine::server {
 
 RowOpening ServerSession::BeginRow(Index& index, const model::Request& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
-  ServerIndex& server_index = StateOf(index);
+  IndexState& index_state = IndexStateOf(index);
   RowOpening opening;
   opening.outcome = cluster_.refusal(/*is_write=*/true);
   if (opening.outcome.ok()) opening.outcome = MayExecute(index, request);
   if (opening.outcome.ok()) opening.outcome = writer_.Seal();
   // A row that is open here could be the one that `request` names by another name.
-  if (opening.outcome.ok() && open_rows_.HasRowOf(server_index)) [[unlikely]]
+  if (opening.outcome.ok() && open_rows_.HasRowOf(index_state)) [[unlikely]]
     opening.outcome = open_rows_.CloseAll(ClosedBy::kWrite);
   if (opening.outcome.ok() && !open_rows_.empty()) [[unlikely]]
-    opening.outcome = open_rows_.CloseRowsReachedBy(server_index, request, /*locks=*/true);
-  if (opening.outcome.ok()) opening = row_.Begin(server_index, request);
+    opening.outcome = open_rows_.CloseRowsReachedBy(index_state, request, /*locks=*/true);
+  if (opening.outcome.ok()) opening = row_.Begin(index_state, request);
   if (row_.is_open()) stage_ = Stage::kInRow;
   holds_rows_ = true;
   judge_.HoldLocks();
@@ -33,7 +33,7 @@ Outcome ServerSession::EndRow() {
   return outcome;
 }
 
-Outcome ServerSession::ExecuteOnTable(ServerIndex& index, const model::Request& request,
+Outcome ServerSession::ExecuteOnTable(IndexState& index, const model::Request& request,
                                       model::RowSink& sink) {
   bool locks = request.is_write();
   Outcome outcome;
@@ -50,7 +50,7 @@ Outcome ServerSession::ExecuteOnTable(ServerIndex& index, const model::Request& 
 
 // A row of a table that has an open row is opened as well, though it may be shared by no other
 // request: to close the others first would cost as much.
-Outcome ServerSession::ExecuteOnOpenRow(ServerIndex& index, const model::Request& request,
+Outcome ServerSession::ExecuteOnOpenRow(IndexState& index, const model::Request& request,
                                         bool locks, model::RowSink& sink, bool* is_done) {
   Outcome outcome = writer_.Seal();
   if (!outcome.ok()) return outcome;
@@ -68,17 +68,17 @@ Outcome ServerSession::ExecuteOnOpenRow(ServerIndex& index, const model::Request
 Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   if (open_rows_.empty()) return {};
-  ServerIndex& server_index = StateOf(index);
+  IndexState& index_state = IndexStateOf(index);
   Outcome outcome = writer_.Seal();
   bool locks = request.is_write();
-  if (outcome.ok() && !locks) LocksItsRow(server_index, request, /*in_unit=*/true, &locks);
-  if (outcome.ok()) outcome = open_rows_.CloseRowsReachedBy(server_index, request, locks);
+  if (outcome.ok() && !locks) LocksItsRow(index_state, request, /*in_unit=*/true, &locks);
+  if (outcome.ok()) outcome = open_rows_.CloseRowsReachedBy(index_state, request, locks);
   // Another name of an open row shows only when its row is opened. Where that fails, the request
   // fails in the same way.
   OpenRow* row = nullptr;
-  if (outcome.ok() && locks && open_rows_.HasRowOf(server_index) &&
-      open_rows_.Find(server_index, request) == nullptr) {
-    outcome = open_rows_.Open(server_index, request, &row);
+  if (outcome.ok() && locks && open_rows_.HasRowOf(index_state) &&
+      open_rows_.Find(index_state, request) == nullptr) {
+    outcome = open_rows_.Open(index_state, request, &row);
     holds_rows_ = true;
     judge_.HoldLocks();
   }

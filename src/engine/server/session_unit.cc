@@ -8,7 +8,7 @@ using model::ErrorCode;
 
 // In a unit that writes, what a request decides by must not change before the unit is committed:
 // where the row cannot be locked, the request fails.
-Outcome ServerSession::LocksItsRow(ServerIndex& index, const model::Request& request, bool in_unit,
+Outcome ServerSession::LocksItsRow(IndexState& index, const model::Request& request, bool in_unit,
                                    bool* locks) {
   if (!in_unit || !request.names_one_row()) return {};
   OpenTable* open = nullptr;

@@ -37,7 +37,7 @@ Outcome CheckTable(const OpenTable& open, const Request& request) {
 }
 
 /// Whether the key and these changes are all that a row of the table has.
-bool IsWhole(const TABLE& table, const ServerIndex& index,
+bool IsWhole(const TABLE& table, const IndexState& index,
              std::span<const model::CellChange> changes) {
   return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
 }
@@ -45,7 +45,7 @@ bool IsWhole(const TABLE& table, const ServerIndex& index,
 /// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes such a
 /// value after it has changed the row, and where it does not get the lock for this note, it fails
 /// and leaves the row changed.
-bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Request& request) {
+bool MaySetAutoIncrement(const TABLE& table, const IndexState& index, const Request& request) {
   const Field* const field = table.found_next_number_field;
   if (field == nullptr) return false;
   const std::vector<uint>& columns = index.column_fields();
@@ -62,7 +62,7 @@ bool MaySetAutoIncrement(const TABLE& table, const ServerIndex& index, const Req
 // The statement that a request may join. Only statements are shared whose engine takes back a
 // failed change of one row as a whole. Statements that may change a row twice are shared only where
 // replicas carry that out.
-Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Request& request) {
+Writer::Kind Writer::KindOf(const OpenTable& open, IndexState& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
       HasServersUniqueKeys(table) || !IsInnodb(table) || HasVectorIndexTable(table) ||
@@ -90,14 +90,14 @@ Writer::Kind Writer::KindOf(const OpenTable& open, ServerIndex& index, const Req
   return deletes ? Kind::kDelete : Kind::kUpdate;
 }
 
-bool Writer::Joins(const OpenTable& open, const ServerIndex& index, Kind kind,
+bool Writer::Joins(const OpenTable& open, const IndexState& index, Kind kind,
                    const Request& request) const {
   const OpenStatement& now = statement_open_;
   return kind != Kind::kAlone && now.open == &open && now.index == &index && now.kind == kind &&
          !now.spent && (kind != Kind::kInsert || now.values == request.insert.values.size());
 }
 
-Outcome Writer::Execute(ServerIndex& index, const Request& request, model::RowSink& sink) {
+Outcome Writer::Execute(IndexState& index, const Request& request, model::RowSink& sink) {
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
@@ -121,7 +121,7 @@ Outcome Writer::Execute(ServerIndex& index, const Request& request, model::RowSi
   return outcome;
 }
 
-Outcome Writer::Join(OpenTable& open, ServerIndex& index, const Request& request,
+Outcome Writer::Join(OpenTable& open, IndexState& index, const Request& request,
                      model::RowSink& sink) {
   THD* thd = thd_.get();
   statement_.SetCommand(SqlCommand(request));
@@ -167,7 +167,7 @@ void Writer::Abandon() {
   if (open != nullptr) statement_.End(*open, &outcome);
 }
 
-Outcome Writer::ExecuteStatement(OpenTable& open, ServerIndex& index, const Request& request,
+Outcome Writer::ExecuteStatement(OpenTable& open, IndexState& index, const Request& request,
                                  model::RowSink& sink) {
   switch (request.verb) {
     case Request::Verb::kInsert:
@@ -179,7 +179,7 @@ Outcome Writer::ExecuteStatement(OpenTable& open, ServerIndex& index, const Requ
   }
 }
 
-Outcome Writer::Insert(OpenTable& open, ServerIndex& index, const model::Insert& insert) {
+Outcome Writer::Insert(OpenTable& open, IndexState& index, const model::Insert& insert) {
   TABLE* table = open.table;
   if (!new_row_.Insert(table, index, insert.values)) return statement_.ServerFailure();
   return WriteRow(table);
@@ -206,7 +206,7 @@ Outcome Writer::WriteRow(TABLE* table) {
   return outcome;
 }
 
-Outcome Writer::Modify(OpenTable& open, ServerIndex& index, const model::Find& find,
+Outcome Writer::Modify(OpenTable& open, IndexState& index, const model::Find& find,
                        model::RowSink& sink) {
   TABLE* table = open.table;
   if (find.modification == Modification::kDelete) {
@@ -223,7 +223,7 @@ Outcome Writer::Modify(OpenTable& open, ServerIndex& index, const model::Find& f
   return error == 0 ? FindAndModify(open, index, find, sink) : statement_.Failure(error);
 }
 
-Outcome Writer::FindAndModify(OpenTable& open, ServerIndex& index, const model::Find& find,
+Outcome Writer::FindAndModify(OpenTable& open, IndexState& index, const model::Find& find,
                               model::RowSink& sink) {
   // The values of key and filters are not stored in the row: a conversion that loses something is
   // no error.
@@ -234,7 +234,7 @@ Outcome Writer::FindAndModify(OpenTable& open, ServerIndex& index, const model::
                                  : ModifyAll(open, index, find, sink);
 }
 
-Outcome Writer::ModifyFirst(OpenTable& open, ServerIndex& index, const model::Find& find,
+Outcome Writer::ModifyFirst(OpenTable& open, IndexState& index, const model::Find& find,
                             model::RowSink& sink) {
   Outcome outcome;
   const int error = finder_.Next();
@@ -248,7 +248,7 @@ Outcome Writer::ModifyFirst(OpenTable& open, ServerIndex& index, const model::Fi
 
 // First all rows are found (and locked), then changed: a change can move a row within the index
 // that is being read, and every row is to be changed once.
-Outcome Writer::ModifyAll(OpenTable& open, ServerIndex& index, const model::Find& find,
+Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find& find,
                           model::RowSink& sink) {
   handler* file = open.table->file;
   int error = CollectRows(open, find.has_in);
@@ -287,7 +287,7 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   }
 }
 
-Outcome Writer::ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
+Outcome Writer::ModifyRow(OpenTable& open, IndexState& index, const model::Find& find,
                           model::RowSink& sink, bool* changed) {
   TABLE* table = open.table;
   if (find.wants_pre_images || find.modification == Modification::kNone) {
@@ -328,7 +328,7 @@ Outcome Writer::DeleteRow(TABLE* table) {
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
-Outcome Writer::Edit(OpenTable& open, ServerIndex& index, const model::Edit& edit) {
+Outcome Writer::Edit(OpenTable& open, IndexState& index, const model::Edit& edit) {
   if (!NamesOneRow(index.key_info(open), edit.key)) return Outcome::Fail(ErrorCode::kKpnum);
   Outcome outcome;
   bool again = true;
@@ -341,21 +341,20 @@ Outcome Writer::Edit(OpenTable& open, ServerIndex& index, const model::Edit& edi
   return outcome;
 }
 
-void Writer::MarkForEdit(TABLE* table, ServerIndex& index) {
+void Writer::MarkForEdit(TABLE* table, IndexState& index) {
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
   new_row_.PrepareUpdate(table, index);
 }
 
-Outcome Writer::PrepareEdit(TABLE* table, ServerIndex& index) {
+Outcome Writer::PrepareEdit(TABLE* table, IndexState& index) {
   MarkForEdit(table, index);
   if (PrepareToWrite(*table->file, /*sets_fields=*/true) != 0) return statement_.ServerFailure();
   const int error = table->file->ha_index_init(index.key(), true);
   return error == 0 ? Outcome() : statement_.Failure(error);
 }
 
-Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit& edit,
-                         bool* again) {
+Outcome Writer::EditOnce(OpenTable& open, IndexState& index, const model::Edit& edit, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_UPDATE);
   model::Find find;
@@ -391,7 +390,7 @@ Outcome Writer::EditOnce(OpenTable& open, ServerIndex& index, const model::Edit&
 
 // A row that others refer to is changed: deleting it would fail, or would delete or change those,
 // too, and nobody has asked whether the account may do that.
-Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
+Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edit,
                       std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   if (!DeleteReachesChildren(thd_.get(), *table)) {
@@ -410,7 +409,7 @@ Outcome Writer::Renew(OpenTable& open, ServerIndex& index, const model::Edit& ed
   return outcome;
 }
 
-Outcome Writer::InsertEdited(OpenTable& open, ServerIndex& index, const model::Edit& edit,
+Outcome Writer::InsertEdited(OpenTable& open, IndexState& index, const model::Edit& edit,
                              std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_INSERT);

@@ -25,7 +25,7 @@ class Writer {
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
   /// REQUIRES: a turn that writes is open.
-  Outcome Execute(ServerIndex& index, const model::Request& request, model::RowSink& sink);
+  Outcome Execute(IndexState& index, const model::Request& request, model::RowSink& sink);
 
   /// Ends the statement that requests have left open. REQUIRED before BeginRow and before a commit.
   Outcome Seal();
@@ -39,49 +39,48 @@ class Writer {
   enum class Kind : uint8_t { kAlone, kUpdate, kDelete, kInsert, kEdit };
   struct OpenStatement {
     OpenTable* open = nullptr;  ///< Null: no statement is open.
-    const ServerIndex* index = nullptr;
+    const IndexState* index = nullptr;
     Kind kind = Kind::kAlone;
     size_t values = 0;      ///< kInsert: how many columns are given.
     bool spent = false;     ///< No request may join the statement any more.
     bool has_half = false;  ///< A request has deleted its row, and has yet to insert it anew.
   };
 
-  static Kind KindOf(const OpenTable& open, ServerIndex& index, const model::Request& request);
-  bool Joins(const OpenTable& open, const ServerIndex& index, Kind kind,
+  static Kind KindOf(const OpenTable& open, IndexState& index, const model::Request& request);
+  bool Joins(const OpenTable& open, const IndexState& index, Kind kind,
              const model::Request& request) const;
-  Outcome Join(OpenTable& open, ServerIndex& index, const model::Request& request,
+  Outcome Join(OpenTable& open, IndexState& index, const model::Request& request,
                model::RowSink& sink);
-  Outcome FindAndModify(OpenTable& open, ServerIndex& index, const model::Find& find,
+  Outcome FindAndModify(OpenTable& open, IndexState& index, const model::Find& find,
                         model::RowSink& sink);
-  Outcome ExecuteStatement(OpenTable& open, ServerIndex& index, const model::Request& request,
+  Outcome ExecuteStatement(OpenTable& open, IndexState& index, const model::Request& request,
                            model::RowSink& sink);
-  Outcome Insert(OpenTable& open, ServerIndex& index, const model::Insert& insert);
+  Outcome Insert(OpenTable& open, IndexState& index, const model::Insert& insert);
   Outcome WriteRow(TABLE* table);
   static int CounterError(TABLE* table);
 
-  Outcome Modify(OpenTable& open, ServerIndex& index, const model::Find& find,
-                 model::RowSink& sink);
-  Outcome ModifyFirst(OpenTable& open, ServerIndex& index, const model::Find& find,
+  Outcome Modify(OpenTable& open, IndexState& index, const model::Find& find, model::RowSink& sink);
+  Outcome ModifyFirst(OpenTable& open, IndexState& index, const model::Find& find,
                       model::RowSink& sink);
-  Outcome ModifyAll(OpenTable& open, ServerIndex& index, const model::Find& find,
+  Outcome ModifyAll(OpenTable& open, IndexState& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
   /// Changes the row in record[0], or sends it where nothing is to change. `*changed`: whether the
   /// row counts as changed, for the answer to the client.
-  Outcome ModifyRow(OpenTable& open, ServerIndex& index, const model::Find& find,
+  Outcome ModifyRow(OpenTable& open, IndexState& index, const model::Find& find,
                     model::RowSink& sink, bool* changed);
   Outcome FinishUpdate(TABLE* table, NewRow::Made made);
   Outcome DeleteRow(TABLE* table);
 
-  Outcome Edit(OpenTable& open, ServerIndex& index, const model::Edit& edit);
-  void MarkForEdit(TABLE* table, ServerIndex& index);
-  Outcome PrepareEdit(TABLE* table, ServerIndex& index);
+  Outcome Edit(OpenTable& open, IndexState& index, const model::Edit& edit);
+  void MarkForEdit(TABLE* table, IndexState& index);
+  Outcome PrepareEdit(TABLE* table, IndexState& index);
   /// Reads, decides and changes once. `*again`: another session has inserted the row meanwhile.
-  Outcome EditOnce(OpenTable& open, ServerIndex& index, const model::Edit& edit, bool* again);
-  Outcome InsertEdited(OpenTable& open, ServerIndex& index, const model::Edit& edit,
+  Outcome EditOnce(OpenTable& open, IndexState& index, const model::Edit& edit, bool* again);
+  Outcome InsertEdited(OpenTable& open, IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes, bool* again);
   /// Deletes the row and inserts it anew. A row that a foreign key refers to is only changed.
-  Outcome Renew(OpenTable& open, ServerIndex& index, const model::Edit& edit,
+  Outcome Renew(OpenTable& open, IndexState& index, const model::Edit& edit,
                 std::span<const model::CellChange> changes, bool* again);
 
   SessionThd& thd_;

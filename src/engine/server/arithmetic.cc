@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/server/real.h"
+#include "engine/server/parse_double.h"
 
 namespace rowsocket::engine::server {
 
@@ -94,8 +94,8 @@ bool HoldsInteger(Field* field) {
 }
 
 Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
-  const Real operand = ReadReal(text);
-  if (operand.error != 0 || operand.used != text.size()) {
+  const ParsedDouble operand = ParseDoublePrefix(text);
+  if (operand.error != 0 || operand.bytes != text.size()) {
     return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   }
   const double before = field->val_real();

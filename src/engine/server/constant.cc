@@ -8,7 +8,7 @@
 
 #include "base/require.h"
 #include "engine/server/cells.h"
-#include "engine/server/real.h"
+#include "engine/server/parse_double.h"
 #include "engine/server/times.h"
 
 namespace rowsocket::engine::server {
@@ -32,8 +32,8 @@ bool IsBlank(std::string_view rest) {
 /// The DOUBLE that SQL reads at the front of a text, 0 when there is none; `*complete`: the text
 /// is that number and nothing else.
 double RealOf(std::string_view text, bool* complete) {
-  const Real real = ReadReal(text);
-  *complete = real.used != 0 && real.error == 0 && IsBlank(text.substr(real.used));
+  const ParsedDouble real = ParseDoublePrefix(text);
+  *complete = real.bytes != 0 && real.error == 0 && IsBlank(text.substr(real.bytes));
   return real.value;
 }
 

@@ -9,12 +9,12 @@
 
 namespace rowsocket::engine::server {
 
-struct Real {
+struct ParsedDouble {
   double value = 0;
-  size_t used = 0;  ///< Bytes of the text that are the number; 0: there is none.
-  int error = 0;    ///< Not 0: the number is beyond the range of DOUBLE.
+  size_t bytes = 0;  ///< Bytes of the text that are the number; 0: there is none.
+  int error = 0;     ///< Not 0: the number is beyond the range of DOUBLE.
 };
 
-Real ReadReal(std::string_view text);
+ParsedDouble ParseDoublePrefix(std::string_view text);
 
 }  // namespace rowsocket::engine::server

@@ -1,4 +1,4 @@
-#include "engine/server/real.h"
+#include "engine/server/parse_double.h"
 
 #include <algorithm>
 #include <string>
@@ -17,11 +17,11 @@ constexpr int kExponentMax = 19'999;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-Real Convert(std::string_view text) {
-  Real real;
+ParsedDouble Convert(std::string_view text) {
+  ParsedDouble real;
   const char* end = text.data() + text.size();
   real.value = ReadDouble(text, &end, &real.error);
-  real.used = static_cast<size_t>(end - text.data());
+  real.bytes = static_cast<size_t>(end - text.data());
   return real;
 }
 
@@ -43,7 +43,7 @@ int TakeExponent(std::string_view text, size_t* at) {
 
 }  // namespace
 
-Real ReadReal(std::string_view text) {
+ParsedDouble ParseDoublePrefix(std::string_view text) {
   if (text.size() <= kRealDigitsMax) return Convert(text);
   const auto behind_digits = [text](size_t at) {
     return std::min(text.find_first_not_of("0123456789", at), text.size());
@@ -64,8 +64,8 @@ Real ReadReal(std::string_view text) {
   // One more digit stands for all digits left out, and the exponent makes up for the others.
   const int64_t exponent = TakeExponent(text, &end) + static_cast<int64_t>(left_out) - 1;
   shortened += (has_more ? "1e" : "0e") + std::to_string(exponent);
-  Real real = Convert(shortened);
-  real.used = end;
+  ParsedDouble real = Convert(shortened);
+  real.bytes = end;
   return real;
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api.h"
-#include "engine/server/constant.h"
+#include "engine/server/comparison_value.h"
 #include "engine/server/index.h"
 #include "engine/server/partition_merge.h"
 #include "model/error.h"
@@ -45,7 +45,7 @@ class KeyScan {
     Field* field = nullptr;
     bool reversed = false;
     bool is_prefix = false;
-    Constant constant;
+    ComparisonValue constant;
   };
 
   bool PrepareSimple(std::span<const model::Value> key);

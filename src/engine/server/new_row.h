@@ -10,7 +10,7 @@
 
 #include "engine/server/arithmetic.h"
 #include "engine/server/cells.h"
-#include "engine/server/constant.h"
+#include "engine/server/comparison_value.h"
 #include "engine/server/index.h"
 #include "engine/server/session_thd.h"
 #include "model/request.h"
@@ -89,7 +89,7 @@ class NewRow {
 
   SessionThd& thd_;
   CellBuffers cells_;
-  Constant key_;
+  ComparisonValue key_;
 };
 
 }  // namespace rowsocket::engine::server

@@ -46,7 +46,8 @@ class RowFinder {
   IndexState* index_ = nullptr;
   const model::Find* find_ = nullptr;
   KeyScan scan_;
-  std::deque<Constant> filters_;  ///< One for each filter, and some left from earlier requests.
+  std::deque<ComparisonValue>
+      filters_;  ///< One for each filter, and some left from earlier requests.
   std::vector<model::Value> in_key_;
   size_t in_next_ = 0;
   uint64_t skipped_ = 0;

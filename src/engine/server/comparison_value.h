@@ -24,12 +24,12 @@
 
 namespace rowsocket::engine::server {
 
-class Constant {
+class ComparisonValue {
  public:
-  Constant() = default;
-  // The server's String shares its memory with its copies, so that a Constant must not be copied.
-  Constant(const Constant&) = delete;
-  Constant& operator=(const Constant&) = delete;
+  ComparisonValue() = default;
+  // The server's String shares its memory with its copies, so that this must not be copied.
+  ComparisonValue(const ComparisonValue&) = delete;
+  ComparisonValue& operator=(const ComparisonValue&) = delete;
 
   /// Makes `value` comparable with `field`. Changes the field's content in record[0].
   void Prepare(THD* thd, Field* field, const model::Value& value);

@@ -1,4 +1,4 @@
-#include "engine/server/constant.h"
+#include "engine/server/comparison_value.h"
 
 #include <algorithm>
 #include <charconv>
@@ -89,7 +89,7 @@ class AnyDate {
 
 }  // namespace
 
-void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
+void ComparisonValue::Prepare(THD* thd, Field* field, const model::Value& value) {
   thd_ = thd;
   Shrink();
   never_equal_ = false;
@@ -133,7 +133,7 @@ void Constant::Prepare(THD* thd, Field* field, const model::Value& value) {
   }
 }
 
-void Constant::PrepareInteger(Field*) {
+void ComparisonValue::PrepareInteger(Field*) {
   std::string_view digits = text_;
   negative_ = !digits.empty() && digits[0] == '-';
   if (negative_ || (!digits.empty() && digits[0] == '+')) digits.remove_prefix(1);
@@ -149,14 +149,14 @@ void Constant::PrepareInteger(Field*) {
 
 // A text that is no number orders by what SQL reads at its front and equals nothing: a strict
 // INSERT would refuse it.
-void Constant::PrepareReal() {
+void ComparisonValue::PrepareReal() {
   kind_ = Kind::kReal;
   bool complete = false;
   real_ = RealOf(text_, &complete);
   never_equal_ = !complete;
 }
 
-void Constant::PrepareDecimal() {
+void ComparisonValue::PrepareDecimal() {
   kind_ = Kind::kDecimal;
   const char* end = text_.data();
   const int error = ReadDecimal(text_, &decimal_, &end);
@@ -166,7 +166,7 @@ void Constant::PrepareDecimal() {
 }
 
 // SQL reads a constant for a YEAR column as a YEAR where that is exact ('99' is 1999).
-void Constant::PrepareYear(Field* field) {
+void ComparisonValue::PrepareYear(Field* field) {
   field->set_notnull();
   if (field->store(text_.data(), text_.size(), &my_charset_latin1) == 0) {
     kind_ = Kind::kInteger;
@@ -176,7 +176,7 @@ void Constant::PrepareYear(Field* field) {
   PrepareInteger(field);
 }
 
-void Constant::PrepareText(Field* field) {
+void ComparisonValue::PrepareText(Field* field) {
   const CHARSET_INFO* charset = field->charset();
   kind_ = Kind::kText;
   if (charset == &my_charset_bin || field->real_type() == MYSQL_TYPE_GEOMETRY) {
@@ -195,7 +195,7 @@ void Constant::PrepareText(Field* field) {
 
 // In SQL's comparisons a text that is no time is the zero date; a time that no column holds
 // (2024-13-01) has its place in the order.
-void Constant::PrepareTime(THD* thd, Field* field) {
+void ComparisonValue::PrepareTime(THD* thd, Field* field) {
   const AnyDate any_date(thd, field);
   kind_ = Kind::kTime;
   is_duration_ = IsDuration(field->real_type());
@@ -210,7 +210,7 @@ void Constant::PrepareTime(THD* thd, Field* field) {
   if (has_zero_date && packed_time_ == 0 && IsZeros(text_)) never_equal_ = false;
 }
 
-bool Constant::StoredNear(Field* field) {
+bool ComparisonValue::StoredNear(Field* field) {
   if (kind_ != Kind::kTime) return true;
   const longlong stored = PackedTimeOf(thd_, *field, is_duration_);
   if (stored == packed_time_) return true;
@@ -224,7 +224,7 @@ bool Constant::StoredNear(Field* field) {
   return same_second || (!is_zero && microseconds == 0);
 }
 
-void Constant::PrepareLabel(Field* field) {
+void ComparisonValue::PrepareLabel(Field* field) {
   kind_ = Kind::kLabel;
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
@@ -242,7 +242,7 @@ void Constant::PrepareLabel(Field* field) {
   if (is_no_label_) kind_ = Kind::kNothing;
 }
 
-void Constant::PrepareBits() {
+void ComparisonValue::PrepareBits() {
   kind_ = Kind::kBits;
   std::string_view bytes = text_;
   while (!bytes.empty() && bytes[0] == 0) bytes.remove_prefix(1);
@@ -252,7 +252,7 @@ void Constant::PrepareBits() {
   for (const char byte : bytes) integer_ = integer_ << 8 | static_cast<uchar>(byte);
 }
 
-void Constant::PrepareImage(Field* field) {
+void ComparisonValue::PrepareImage(Field* field) {
   field->set_notnull();
   const bool failed = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci) != 0;
   kind_ = failed ? Kind::kNothing : Kind::kImage;
@@ -260,7 +260,7 @@ void Constant::PrepareImage(Field* field) {
                   &my_charset_bin);
 }
 
-int Constant::Compare(Field* field) {
+int ComparisonValue::Compare(Field* field) {
   ROWSOCKET_REQUIRE(comparable());
   if (kind_ == Kind::kNull) return field->is_null() ? 0 : 1;
   if (field->is_null()) return -1;
@@ -299,13 +299,13 @@ int Constant::Compare(Field* field) {
   }
 }
 
-int Constant::CompareLabel(Field* field) {
+int ComparisonValue::CompareLabel(Field* field) {
   return Order(static_cast<ulonglong>(field->val_int()), integer_);
 }
 
 // A FLOAT shows at most six digits, so that several values share one text; the text that a find
 // shows must find its row again.
-int Constant::CompareFloat(Field* field) {
+int ComparisonValue::CompareFloat(Field* field) {
   const double value = field->val_real();
   if (value == real_) return 0;
   StringBuffer<64> buffer;
@@ -315,7 +315,7 @@ int Constant::CompareFloat(Field* field) {
   return Order(value, real_);
 }
 
-bool Constant::Holds(Field* field, model::CompareOp op) {
+bool ComparisonValue::Holds(Field* field, model::CompareOp op) {
   if (!comparable()) return is_no_label_ && op == model::CompareOp::kNe;
   const int order = Compare(field);
   switch (op) {
@@ -335,7 +335,7 @@ bool Constant::Holds(Field* field, model::CompareOp op) {
   return false;
 }
 
-bool Constant::StoreInto(Field* field) {
+bool ComparisonValue::StoreInto(Field* field) {
   if (kind_ == Kind::kNull) {
     if (!IsNullable(*field)) return false;
     field->set_null();
@@ -381,7 +381,7 @@ bool Constant::StoreInto(Field* field) {
   return true;
 }
 
-void Constant::StoreInteger(Field* field) {
+void ComparisonValue::StoreInteger(Field* field) {
   constexpr ulonglong kSignedMin = 1ull << 63;
   if (negative_) {
     const longlong value = integer_ >= kSignedMin ? std::numeric_limits<longlong>::min()
@@ -396,12 +396,12 @@ void Constant::StoreInteger(Field* field) {
   field->store(static_cast<longlong>(value), /*unsigned_val=*/true);
 }
 
-void Constant::StoreYearNear(Field* field) {
+void ComparisonValue::StoreYearNear(Field* field) {
   const double year = std::min(std::round(real_), static_cast<double>(kYearMax));
   field->store(year < kYearMin ? 0 : static_cast<longlong>(year), /*unsigned_val=*/false);
 }
 
-void Constant::StoreFloatBound(Field* field, bool upper) {
+void ComparisonValue::StoreFloatBound(Field* field, bool upper) {
   // A FLOAT shows six digits, or a fixed number of decimals: one unit of the last digit is enough.
   const uint decimals = field->decimals();
   const double unit =

@@ -1,6 +1,7 @@
 """Command-line options of every test below this folder."""
 
 import collections
+import os
 import random
 
 import pytest
@@ -30,6 +31,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    os.environ.setdefault("ROWSOCKET_SPARSE_DATA", "1")  # for scripts/server
     if config.getoption("--seed") is None:
         config.option.seed = random.SystemRandom().randrange(1 << 32)
 

@@ -173,6 +173,19 @@ def test_the_server_may_be_named_in_front_of_the_command(tmp_path, options):
     assert code == 1 and "there is no server 'none'" in said
 
 
+@pytest.mark.parametrize("sparse, at_most, at_least", [("1", 1 << 16, 0), ("", 1 << 30, 1 << 22)])
+def test_data_directories_of_tests_have_no_zeros_on_the_disk(tmp_path, sparse, at_most, at_least):
+    template = tmp_path / "template"
+    template.mkdir()
+    (template / "log").write_bytes(b"begin" + bytes(1 << 22) + b"end")
+    code, said = bash(LIB + f'. "{REPOSITORY}/scripts/lib/server_process.sh"; dir=$1; make_data_directory', tmp_path,
+                      ROWSOCKET_SERVER_DATADIR=str(template), ROWSOCKET_SPARSE_DATA=sparse)
+    assert code == 0, said
+    made = tmp_path / "data" / "log"
+    assert made.read_bytes() == (template / "log").read_bytes()
+    assert at_least <= 512 * made.stat().st_blocks <= at_most
+
+
 # --- Ends from outside ---
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

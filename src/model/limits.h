@@ -161,7 +161,7 @@ inline constexpr size_t kAccountBudgetsMax = 4096;
 inline constexpr int64_t kAccountOwedMsMax = 60'000;
 /// Bytes of memory for one value that a thread keeps for its next request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;
-/// Constants of filters that a thread keeps for its next request.
+/// Comparison values of filters that a thread keeps for its next request.
 inline constexpr size_t kKeptFiltersMax = 8;
 /// Bytes of the name of a table, an index or a column that a client opens (the server's own limit,
 /// NAME_LEN, is below it), and of a client's name.

@@ -34,7 +34,7 @@ class ComparisonValue {
   /// Makes `value` comparable with `field`. Changes the field's content in record[0].
   void Prepare(THD* thd, Field* field, const model::Value& value);
 
-  /// <0, 0, >0: the field's content in record[0] sorts before, with, after this constant.
+  /// <0, 0, >0: the field's content in record[0] sorts before, with, after this value.
   /// REQUIRES: comparable().
   int Compare(Field* field);
 
@@ -47,14 +47,14 @@ class ComparisonValue {
   bool comparable() const { return kind_ != Kind::kNothing; }
   bool is_null() const { return kind_ == Kind::kNull; }
 
-  /// Whether `field op constant` is true for a filter.
+  /// Whether `field op value` is true for a filter.
   bool Holds(Field* field, model::CompareOp op);
 
   /// Puts the value into the field, as near as the type can hold it. False when the type cannot
   /// hold anything near it.
   bool StoreInto(Field* field);
   /// After StoreInto: whether rows from the stored value on are, in the column's order, the rows
-  /// from the constant on.
+  /// from the value on.
   bool StoredNear(Field* field);
   /// For FLOAT only: stores the bound of the values that could compare equal.
   void StoreFloatBound(Field* field, bool upper);

@@ -112,12 +112,12 @@ ha_rkey_function KeyScan::FlagOfEqual() const {
 // Stores the values in their columns. For prefix parts and FLOATs the key image alone never
 // decides.
 bool KeyScan::PrepareParts(std::span<const model::Value> key) {
-  for (uint i = parts_count_; i < std::size(parts_); ++i) parts_[i].constant.Shrink();
+  for (uint i = parts_count_; i < std::size(parts_); ++i) parts_[i].value.Shrink();
   bool stored = true;
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
-    part.constant.Prepare(thd_, part.field, key[i]);
-    stored = part.constant.StoreInto(part.field) && stored;
+    part.value.Prepare(thd_, part.field, key[i]);
+    stored = part.value.StoreInto(part.field) && stored;
   }
   return stored;
 }
@@ -125,14 +125,14 @@ bool KeyScan::PrepareParts(std::span<const model::Value> key) {
 /// Whether a value has characters that its column's character set lacks. REQUIRES: PrepareParts.
 bool KeyScan::HasForeignCharacters() const {
   return std::any_of(parts_.begin(), parts_.begin() + parts_count_,
-                     [](const Part& part) { return part.constant.has_foreign_characters(); });
+                     [](const Part& part) { return part.value.has_foreign_characters(); });
 }
 
 /// False when a column cannot hold the value of its part. REQUIRES: PrepareParts.
 bool KeyScan::CanBeEqual() {
   return std::all_of(parts_.begin(), parts_.begin() + parts_count_, [](Part& part) {
-    if (part.constant.is_float()) return !part.constant.never_equal();
-    return part.is_prefix || part.constant.Holds(part.field, CompareOp::kEq);
+    if (part.value.is_float()) return !part.value.never_equal();
+    return part.is_prefix || part.value.Holds(part.field, CompareOp::kEq);
   });
 }
 
@@ -143,12 +143,12 @@ void KeyScan::PrepareEqual() {
   }
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
-    checks_rows_ = checks_rows_ || part.is_prefix || part.constant.is_float();
+    checks_rows_ = checks_rows_ || part.is_prefix || part.value.is_float();
     // A hash index finds the nearest value only, as for SQL.
-    if (!part.constant.is_float() || !index_->CanAnswer(CompareOp::kGe, parts_count_)) continue;
+    if (!part.value.is_float() || !index_->CanAnswer(CompareOp::kGe, parts_count_)) continue;
     // The search goes through all values that show the same text: a short range, checked row by
     // row.
-    part.constant.StoreFloatBound(part.field, /*upper=*/part.reversed);
+    part.value.StoreFloatBound(part.field, /*upper=*/part.reversed);
     stop_parts_ = i + 1;
     flag_ = HA_READ_KEY_OR_NEXT;
     nothing_ = !MakeKey(i + 1);
@@ -170,16 +170,16 @@ void KeyScan::PrepareRange() {
   uint usable = parts_count_;
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
-    const bool is_exact = !part.is_prefix && !part.constant.is_float() &&
+    const bool is_exact = !part.is_prefix && !part.value.is_float() &&
                           !IsPaddedButNotCompared(part.field) &&
-                          part.constant.Compare(part.field) == 0;
+                          part.value.Compare(part.field) == 0;
     if (is_exact) continue;
-    if (part.constant.is_float()) {
-      part.constant.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
+    if (part.value.is_float()) {
+      part.value.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
     }
     // Behind a part that is stored only near its value the other parts say nothing about the
     // position; nor does the part itself where a text may sort far from its first characters.
-    usable = SortsByItsFront(part.field) && part.constant.StoredNear(part.field) ? i + 1 : i;
+    usable = SortsByItsFront(part.field) && part.value.StoredNear(part.field) ? i + 1 : i;
     checks_rows_ = true;
     break;
   }
@@ -289,7 +289,7 @@ bool KeyScan::IsPast(int order, uint part) const {
 int KeyScan::CompareRow(uint* part) {
   for (*part = 0; *part < parts_count_; ++*part) {
     Part& compared = parts_[*part];
-    const int order = compared.constant.Compare(compared.field);
+    const int order = compared.value.Compare(compared.field);
     if (order != 0) return compared.reversed ? -order : order;
   }
   return 0;

@@ -45,7 +45,7 @@ class KeyScan {
     Field* field = nullptr;
     bool reversed = false;
     bool is_prefix = false;
-    ComparisonValue constant;
+    ComparisonValue value;
   };
 
   bool PrepareSimple(std::span<const model::Value> key);

@@ -45,14 +45,14 @@ Outcome Judge::MayOpen(const IndexNames& names, const model::Account& account) {
 
 Outcome Judge::Decide(IndexState& index, const Request& request, bool is_known) {
   Rights& rights = index.rights().Of(request.account->id(), turn_);
-  if (is_known && (NeedsOf(request) & rights.nowhere) != 0) return Denied();
+  if (is_known && (NeedsOf(request) & rights.denied_on_all) != 0) return Denied();
   if (!is_known || !rights.is_whole) {
     const Outcome outcome = LookUp(index, request, &rights);
     if (!outcome.ok()) {
       rights.account = 0;
       return outcome;
     }
-    if ((NeedsOf(request) & rights.nowhere) != 0) return Denied();
+    if ((NeedsOf(request) & rights.denied_on_all) != 0) return Denied();
     if (!rights.is_whole) return {};
   }
   return rights.Allow(request) ? Outcome() : Denied();
@@ -67,21 +67,21 @@ Outcome Judge::LookUp(IndexState& index, const Request& request, Rights* rights)
   const Outcome looked = Look(account, index.names().db, &has_account);
   if (!looked.ok()) return looked;
   if (!has_account) {
-    rights->nowhere = kAny;
+    rights->denied_on_all = kAny;
     return {};
   }
   rights->SetTable(reader_.on_database());
   const Privileges needs = NeedsOf(request);
-  if ((needs & ~rights->everywhere) == 0) return {};
+  if ((needs & ~rights->on_all_opened) == 0) return {};
   if (!index.IsResolved(tables_)) {
     const Outcome locked = Lock();
     if (!locked.ok()) return locked;
     {
       const Unlocking unlocking(reader_);
       reader_.LookAtTable(index.names().table);
-      rights->nowhere = kAny & ~reader_.on_some_column();
+      rights->denied_on_all = kAny & ~reader_.on_some_column();
     }
-    if ((needs & rights->nowhere) != 0) return {};
+    if ((needs & rights->denied_on_all) != 0) return {};
     OpenTable* open = nullptr;
     const Outcome resolved = request.is_write() ? index.ResolveForWrite(tables_, &open)
                                                 : index.ResolveForRead(tables_, &open);
@@ -96,7 +96,7 @@ Outcome Judge::LookUp(IndexState& index, const Request& request, Rights* rights)
 Outcome Judge::LookAtColumns(IndexState& index, Rights* rights) {
   reader_.LookAtTable(index.names().table);
   rights->on_table = reader_.on_table();
-  rights->somewhere = reader_.on_some_column();
+  rights->on_some_column = reader_.on_some_column();
   const TABLE& table = index.table(tables_);
   for (const uint field : index.column_fields()) {
     rights->columns.push_back(reader_.on_column(*table.field[field]));

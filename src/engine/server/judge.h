@@ -44,7 +44,7 @@ class Judge {
     const Rights& rights = index.rights().Of(request.account->id(), turn_);
     const bool is_known = rights.account == request.account->id() && rights.turn == turn_ &&
                           rights.generation == tables_.generation() && !request.account->ended();
-    if (is_known && (NeedsOf(request) & ~rights.everywhere) == 0) [[likely]]
+    if (is_known && (NeedsOf(request) & ~rights.on_all_opened) == 0) [[likely]]
       return {};
     return Decide(index, request, is_known);
   }

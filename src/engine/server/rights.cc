@@ -52,7 +52,7 @@ void Rights::Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation
   turn = in_turn;
   generation = of_generation;
   is_whole = false;
-  nowhere = 0;
+  denied_on_all = 0;
   SetTable(0);
   columns.clear();
   filters.clear();
@@ -62,15 +62,15 @@ void Rights::Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation
 void Rights::SumUp() {
   is_whole = true;
   // DELETE is a privilege on tables alone.
-  everywhere = kSelect | kInsert | kUpdate | (on_table & kDelete);
+  on_all_opened = kSelect | kInsert | kUpdate | (on_table & kDelete);
   for (const std::vector<Privileges>* each : {&columns, &filters, &key}) {
-    for (const Privileges privileges : *each) everywhere &= privileges | kDelete;
+    for (const Privileges privileges : *each) on_all_opened &= privileges | kDelete;
   }
 }
 
 bool Rights::Allow(const Request& request) const {
   ROWSOCKET_REQUIRE(is_whole);
-  if (!Has(somewhere, NeedsOf(request))) return false;
+  if (!Has(on_some_column, NeedsOf(request))) return false;
   switch (request.verb) {
     case Request::Verb::kFind:
       return AllowFind(request.find);

@@ -17,18 +17,18 @@ struct Rights {
   uint64_t account = 0;  ///< The account's id; 0: none yet.
   uint64_t turn = 0;
   uint64_t generation = 0;  ///< That of the session's tables; see tables.h.
-  /// The look went on to the table and its columns. Otherwise only `everywhere` and
-  /// `nowhere` are known.
+  /// The look went on to the table and its columns. Otherwise only `on_all_opened` and
+  /// `denied_on_all` are known.
   bool is_whole = false;
-  Privileges everywhere = 0;  ///< On all opened columns, filter columns and parts of the key.
+  Privileges on_all_opened = 0;  ///< On all opened columns, filter columns and parts of the key.
   Privileges on_table = 0;
-  Privileges somewhere = 0;  ///< On the table, or on some column of it, opened or not.
-  Privileges nowhere = 0;    ///< On no column.
+  Privileges on_some_column = 0;  ///< On the table, or on some column of it, opened or not.
+  Privileges denied_on_all = 0;   ///< Those that it has on no column of the table.
   std::vector<Privileges> columns, filters, key;
 
   void Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation);
   /// Notes that the account has these privileges on the whole table.
-  void SetTable(Privileges privileges) { everywhere = on_table = somewhere = privileges; }
+  void SetTable(Privileges privileges) { on_all_opened = on_table = on_some_column = privileges; }
   /// Ends a whole look.
   void SumUp();
 

@@ -6,7 +6,7 @@
 // round names it any more. One whose request the lane has is freed when the lane has given that
 // back.
 //
-// Threads: the worker's; Expect and count from any.
+// Threads: the worker's; ReservePlace, GiveBackPlace and count from any.
 // Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
 // Errors: what cannot be served is closed, counted, and told to the log once a minute.
 #pragma once

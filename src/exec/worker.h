@@ -10,7 +10,8 @@
 //   Acceptor        taking new ones from the port's listeners
 //   Logins          logins on their way to the desk and back, and the end of accounts
 //   LockWaits       requests on their way to the lane and back
-//   InputConsumer   what a turn has executed leaves the input, what it could not goes to those two
+//   InputConsumer   what a turn has executed leaves the input; what it could not goes to Logins
+//                   or LockWaits
 //   ItemReader      items of work from what was received
 //   BatchCollector  which connections write together, and the batches
 //   Inbox           what other threads hand over

@@ -9,7 +9,7 @@
 //
 // A unit that is taken back puts the images of its rows back. A row that earlier units have changed
 // and that had to be written within the unit is lost with it, and the turn has to run again;
-// callers make way before the unit begins, so that this does not happen.
+// callers call CloseRowsReachedBy before the unit begins, so that this does not happen.
 //
 // Threads: the session's. Lifetime: rows are open within a turn. Limits: kOpenRowsMax rows.
 #pragma once

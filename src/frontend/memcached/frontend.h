@@ -80,8 +80,11 @@ class MemcachedFrontend final : public exec::Frontend {
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   const keyspace::Container* standard_ = nullptr;  ///< The container of keys that name none.
   std::string switched_to_;                        ///< What `get @@name` chose; empty: nothing.
-  std::optional<model::Error> switch_answer_;      ///< Whether the account may see switch_asked_.
-  std::shared_ptr<engine::Index> switch_asked_;    ///< The name may mean another table by now.
+  /// Whether the account may see the table of switch_asked_; empty: nobody has asked.
+  std::optional<model::Error> switch_answer_;
+  /// The index of the container that the last `get @@name` was about. It is compared with that of
+  /// the next one, because the name may mean another table by then.
+  std::shared_ptr<engine::Index> switch_asked_;
   size_t refreshed_bytes_ = 0;  ///< Input that was there when the mapping tables were read for it.
   std::string name_;            ///< The name that the client has given itself.
   bool is_logged_in_;           ///< The client may send more than a login.

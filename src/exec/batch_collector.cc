@@ -234,7 +234,6 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
   }
   core_.NoteSent(batch.turn.times(), session);
   NoteCommit(batch);
-  core_.load.CountRequests(batch.turn.finished());
   batch.clients.clear();
   batch.kept.clear();
   batch.largest = 0;

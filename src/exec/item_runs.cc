@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "exec/turn.h"
 
@@ -11,12 +12,6 @@ namespace {
 
 /// `client` where its replies are held, else null.
 TurnClient* HeldClient(TurnClient& client) { return client.may_see_undurable ? &client : nullptr; }
-
-/// Whether the items of `client` can be in a run with those of the client before it.
-bool AreAlike(const ItemRun& run, TurnClient& client) {
-  return client.since_ns == run.since_ns && HeldClient(client) == run.held &&
-         client.frontend->account() == run.account;
-}
 
 }  // namespace
 
@@ -41,32 +36,66 @@ ItemRun* ItemRuns::Begin(const TurnItem& item) {
   }
 }
 
-// A unit is a run by itself, as is an item that is no request.
+// A unit is a run by itself, as is an item that is no request, and nobody joins them: `index` is
+// null then, which no request's index is. What a find is compared with is in local variables,
+// because this loop is most of what watching a find costs (adr/0024).
 void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
   runs_.clear();
   oldest_ns_ = INT64_MAX;
+  finished_ = 0;
   lacks_memory_ = false;
   ItemRun* run = nullptr;
+  const engine::Index* index = nullptr;
   const TurnClient* client = nullptr;
+  const model::Account* account = nullptr;
+  int64_t since_ns = 0;
+  uint32_t verb = 0, count = 0;
+  bool is_held = false;
+  uint64_t rows_read = 0;
   for (const TurnItem& item : items) {
     if (!item.is_finished()) continue;
-    const bool goes_on = run != nullptr && run->index != nullptr && run->unit == nullptr &&
-                         item.item.kind == Item::Kind::kRequest && item.item.unit == nullptr &&
-                         item.item.index == run->index && item.item.verb == run->verb &&
-                         (item.client == client || AreAlike(*run, *item.client));
-    if (!goes_on) run = Begin(item);
-    if (run == nullptr) continue;
+    const bool is_of_run = item.item.index == index && item.item.verb == verb &&
+                           item.item.kind == Item::Kind::kRequest && item.item.unit == nullptr &&
+                           (item.client == client || (item.client->since_ns == since_ns &&
+                                                      !is_held && !item.client->may_see_undurable &&
+                                                      item.client->frontend->account() == account));
+    if (!is_of_run) [[unlikely]] {
+      End(run, std::exchange(count, 0), std::exchange(rows_read, 0));
+      run = Begin(item);
+      index = run != nullptr && run->unit == nullptr ? run->index : nullptr;
+      verb = item.item.verb;
+      since_ns = item.client->since_ns;
+      account = item.client->frontend->account();
+      is_held = item.client->may_see_undurable;
+    }
     client = item.client;
-    ++run->items;
-    if (!item.answer.ok()) ++run->errors;
-    if (!item.item.request.is_write()) {
-      run->rows_read += item.rows;
+    ++count;
+    if (item.answer.ok() && !item.item.request.is_write()) [[likely]] {
+      rows_read += item.rows;
       continue;
     }
-    ++run->writes;
-    run->rows_changed += item.rows;
-    if (turn.IsMerged(item)) ++run->merged;
+    if (run != nullptr) AddOther(turn, item, run);
   }
+  End(run, count, rows_read);
+}
+
+void ItemRuns::End(ItemRun* run, uint32_t items, uint64_t rows_read) {
+  finished_ += items;
+  if (run == nullptr) return;
+  run->items = items;
+  run->rows_read += rows_read;
+}
+
+// A write, or what has failed.
+void ItemRuns::AddOther(const Turn& turn, const TurnItem& item, ItemRun* run) {
+  if (!item.answer.ok()) ++run->errors;
+  if (!item.item.request.is_write()) {
+    run->rows_read += item.rows;
+    return;
+  }
+  ++run->writes;
+  run->rows_changed += item.rows;
+  if (turn.IsMerged(item)) ++run->merged;
 }
 
 }  // namespace rowsocket::exec

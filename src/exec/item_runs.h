@@ -11,6 +11,7 @@
 //         it in the turn are not counted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -48,14 +49,19 @@ class ItemRuns {
 
   /// TurnClient::since_ns of the turn's oldest item that is finished; INT64_MAX: none is.
   int64_t oldest_ns() const { return oldest_ns_; }
+  /// How many items have their final answers. An item behind one that waits for a lock runs again.
+  size_t finished() const { return finished_; }
   auto begin() const { return runs_.begin(); }
   auto end() const { return runs_.end(); }
 
  private:
   ItemRun* Begin(const TurnItem& item);
+  void End(ItemRun* run, uint32_t items, uint64_t rows_read);
+  static void AddOther(const Turn& turn, const TurnItem& item, ItemRun* run);
 
   std::vector<ItemRun> runs_;
   int64_t oldest_ns_ = INT64_MAX;
+  size_t finished_ = 0;
   bool lacks_memory_ = false;
 };
 

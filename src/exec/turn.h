@@ -160,12 +160,6 @@ class Turn {
   const std::vector<TurnItem>& items() const { return items_; }
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
-  /// How many items have their final answers. An item behind one that waits for a lock runs again.
-  size_t finished() const {
-    return static_cast<size_t>(std::count_if(
-        items_.begin(), items_.end(), [](const TurnItem& item) { return item.is_finished(); }));
-  }
-
   /// Executes the items. Where memory runs out, everything is rolled back, and all clients are
   /// lost.
   void Run(engine::Session& session);

@@ -96,14 +96,15 @@ struct WorkerCore {
   HotRowSampler hot_rows;
   UsageBlock usage;
 
-  /// Counts what a turn has executed by row, by table and account, and for the log of slow
-  /// requests. These look at keys, values and indexes, which are there only until the input of the
-  /// turn's clients is consumed and their next requests are parsed (invariant I2): call it before.
-  /// `answered_ns`: when the turn's answers were there. `session` null: the worker ends, and
-  /// nothing is logged.
+  /// Counts what a turn has executed: how much, by row, by table and account, and for the log of
+  /// slow requests. These look at keys, values and indexes, which are there only until the input of
+  /// the turn's clients is consumed and their next requests are parsed (invariant I2): call it
+  /// before. `answered_ns`: when the turn's answers were there. `session` null: the worker ends,
+  /// and nothing is logged.
   void NoteTurn(const Turn& turn, int64_t answered_ns, engine::Session* session) {
     const std::vector<TurnItem>& items = turn.items();
     runs_.Take(turn, items);
+    load.CountRequests(runs_.finished());
     hot_rows.AddTurn(turn, items);
     usage.AddTurn(runs_, answered_ns);
     if (session != nullptr && context.slow_log != nullptr)

@@ -39,7 +39,6 @@ void Worker::RunTurn(engine::Session& session) {
     core_.clock.HasWorked();
     if (batches_ != nullptr) batches_->NoteFinds();
   }
-  core_.load.CountRequests(turn_.finished());
   AfterTurn(session);
   if (runs_batch) batches_->GatherOrRun(session);
 }

@@ -33,6 +33,7 @@ CLIENTS = {
     "redigo": (program("go", "resp_go.go", "redigo"), 1),
     "Jedis": (program("java", "RespMain.java", "jedis"), 1),
     "Lettuce": (program("java", "RespMain.java", "lettuce"), 4),
+    "Vert.x": (program("java", "RespMain.java", "vertx"), 1),
     "redis-rb": (program("ruby", "resp_ruby.rb"), 2),
     "phpredis": (program("php", "resp_php.php", "phpredis"), 1),
     "Predis": (program("php", "resp_php.php", "predis"), 1),

@@ -5,7 +5,7 @@
     node     node-redis and ioredis, from npm
     ruby     redis-rb, from Debian
     go       go-redis, rueidis and redigo
-    java     Jedis and Lettuce, from Maven Central
+    java     Jedis, Lettuce and Vert.x, from Maven Central
 """
 
 import os
@@ -23,7 +23,9 @@ PREDIS_PACKAGE = "php-predis"
 RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-redis", "libyaml-0-2"]
 GO_MODULES = ["github.com/redis/go-redis/v9@v9.23.0", "github.com/redis/rueidis@v1.0.79",
               "github.com/gomodule/redigo@v1.9.3"]
-JARS = {"redis.clients:jedis": "8.0.2", "io.lettuce:lettuce-core": "7.7.0.RELEASE", "org.slf4j:slf4j-nop": "1.7.36"}
+# Vert.x comes first: of a library that several need, Netty, Maven takes the version of the first.
+JARS = {"io.vertx:vertx-redis-client": "5.2.3", "redis.clients:jedis": "8.0.2",
+        "io.lettuce:lettuce-core": "7.7.0.RELEASE", "org.slf4j:slf4j-nop": "1.7.36"}
 
 
 def python(text, *arguments):
@@ -78,7 +80,7 @@ def go(text, *arguments):
 def java(text, *arguments):
     """`text`: the source of the class Main."""
     need("java", "javac", "mvn")
-    with making("java-redis") as (folder, empty):
+    with making("java-redis-vertx") as (folder, empty):
         if empty:
             wanted = "".join(
                 "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(

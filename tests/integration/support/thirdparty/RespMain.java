@@ -1,4 +1,4 @@
-// A round by Jedis or Lettuce: Main CLIENT PORT CA|- SCENARIO.
+// A round by Jedis, Lettuce or Vert.x: Main CLIENT PORT CA|- SCENARIO.
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SslOptions;
@@ -8,6 +8,14 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.redis.client.Command;
+import io.vertx.redis.client.Redis;
+import io.vertx.redis.client.RedisOptions;
+import io.vertx.redis.client.Request;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyStore;
@@ -126,9 +134,69 @@ public class Main {
     };
   }
 
-  public static void main(String[] arguments) throws Exception {
+  static <T> T awaited(Future<T> future) {
+    return future.toCompletionStage().toCompletableFuture().join();
+  }
+
+  static Client vertx(int port, String ca) {
+    String scheme = ca.equals("-") ? "redis" : "rediss";
+    RedisOptions settings = new RedisOptions()
+        .setConnectionString(scheme + "://" + USER + ":" + PASSWORD + "@127.0.0.1:" + port);
+    if (!ca.equals("-")) {
+      settings.setNetClientOptions(new NetClientOptions().setSsl(true).setHostnameVerificationAlgorithm("")
+          .setTrustOptions(new PemTrustOptions().addCertPath(ca)));
+    }
+    Redis server = Redis.createClient(Vertx.vertx(), settings);
+    return new Client() {
+      Request words(String name, String... words) {
+        Request request = Request.cmd(Command.create(name));
+        for (String word : words) request.arg(word);
+        return request;
+      }
+      io.vertx.redis.client.Response ask(String name, String... words) { return awaited(server.send(words(name, words))); }
+      public String row() {
+        var cells = ask("HMGET", ITEM, "name", "price");
+        return cells.get(0) + " " + cells.get(1);
+      }
+      public long pipe() {
+        List<Request> asked = new ArrayList<>();
+        for (int i = 0; i < 100; ++i) asked.add(words("INCR", "piped"));
+        return awaited(server.batch(asked)).get(99).toLong();
+      }
+      public long count(String key) { return ask("INCR", key).toLong(); }
+      public String get(String key) { return ask("GET", key).toString(); }
+      public long view() { return ask("HINCRBY", "shop.page:1", "views", "1").toLong(); }
+      public Object sell(String token) {
+        var answers = awaited(server.batch(List.of(words("MULTI"), words("ROW.ONCE", token),
+            words("ROW.REQUIRE", ITEM, "stock", ">=", "1"), words("HINCRBY", ITEM, "stock", "-1"), words("EXEC"))));
+        var exec = answers.get(4);
+        return exec == null ? null : exec.get(2).toLong();
+      }
+    };
+  }
+
+  static Client connect(String client, int port, String ca) throws Exception {
+    return switch (client) {
+      case "jedis" -> jedis(port, ca);
+      case "lettuce" -> lettuce(port, ca);
+      default -> vertx(port, ca);
+    };
+  }
+
+  // Threads of a client would keep the program alive behind an error.
+  public static void main(String[] arguments) {
+    try {
+      play(arguments);
+      System.exit(0);
+    } catch (Exception error) {
+      error.printStackTrace();
+      System.exit(1);
+    }
+  }
+
+  static void play(String[] arguments) throws Exception {
     int port = Integer.parseInt(arguments[1]);
-    Client server = arguments[0].equals("jedis") ? jedis(port, arguments[2]) : lettuce(port, arguments[2]);
+    Client server = connect(arguments[0], port, arguments[2]);
     if (arguments[3].equals("round")) {
       System.out.println("row " + server.row());
       System.out.println("pipeline " + server.pipe());
@@ -152,6 +220,5 @@ public class Main {
         }
       }
     }
-    System.exit(0);
   }
 }

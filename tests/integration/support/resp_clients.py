@@ -1,7 +1,7 @@
 """Clients of Redis by other projects, fetched into the cache when a test first asks for them, and programs for them.
 
     python   redis-py, from the tests' own packages
-    php      phpredis, from Debian
+    php      phpredis and Predis, from Debian; laravel adds Laravel, from Debian
     node     node-redis and ioredis, from npm
     ruby     redis-rb, from Debian
     go       go-redis, rueidis and redigo
@@ -20,6 +20,14 @@ from third_party import debian_packages, fetch, libraries_of, making, need, run
 NODE_PACKAGES = ["redis@6.3.1", "ioredis@6.0.0"]
 PHP_PACKAGE = "php8.2-redis"
 PREDIS_PACKAGE = "php-predis"
+# The parts of Laravel 8.83 that cache, hold sessions and queue, and what they import.
+LARAVEL_PACKAGES = [
+    *(f"php-illuminate-{name}" for name in ("cache", "collections", "config", "container", "contracts", "filesystem",
+                                            "macroable", "queue", "redis", "session", "support")),
+    *(f"php-symfony-{name}" for name in ("deprecation-contracts", "finder", "http-foundation", "translation",
+                                         "translation-contracts")),
+    "php-doctrine-inflector", "php-nesbot-carbon", "php-psr-container", "php-psr-simple-cache",
+    "php-voku-portable-ascii", "php8.2-mbstring"]
 RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-redis", "libyaml-0-2"]
 GO_MODULES = ["github.com/redis/go-redis/v9@v9.23.0", "github.com/redis/rueidis@v1.0.79",
               "github.com/gomodule/redigo@v1.9.3"]
@@ -32,13 +40,22 @@ def python(text, *arguments):
     return run(sys.executable, "-c", text, *arguments)
 
 
-def php(text, *arguments):
+def php(text, *arguments, extensions=(), folders=()):
+    """`extensions`: further ones, and `folders`: where files are, too."""
     command, environment = third_party.php()
     extension = next(debian_packages("php-redis", [PHP_PACKAGE]).glob("usr/lib/php/2*/redis.so"))
     predis = debian_packages("php-predis", [PREDIS_PACKAGE]) / "usr/share/php"
+    loaded = [word for path in (extension, *extensions) for word in ("-d", f"extension={path}")]
     # json and the session stand in PHP itself.
-    return run(*command, "-d", f"extension={extension}", "-d", f"include_path={predis}", "-r",
+    return run(*command, *loaded, "-d", f"include_path={':'.join(map(str, (predis, *folders)))}", "-r",
                text.removeprefix("<?php\n"), "--", *arguments, env=environment)
+
+
+def laravel(text, *arguments):
+    """A program of PHP that finds Laravel's files."""
+    root = debian_packages("laravel", LARAVEL_PACKAGES)
+    return php(text, *arguments, extensions=("ctype.so", *root.glob("usr/lib/php/2*/mbstring.so")),
+               folders=[root / "usr/share/php"])
 
 
 def node(text, *arguments):

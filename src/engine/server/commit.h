@@ -1,7 +1,7 @@
 // Begins, commits and rolls back the transaction of a turn, as durable as the server is told to be.
 // What all servers do alike is in commit.cc, the rest in one commit.cc for each family.
 //
-// Flow: Begin, statements, then { TakeBackupLock } Commit or Rollback. Threads: the session's.
+// Flow: Begin, statements, then { TakeCommitLock } Commit or Rollback. Threads: the session's.
 // Errors: those that the server left in the diagnostics area.
 #pragma once
 
@@ -28,8 +28,8 @@ class Committer {
   /// Keeps backups from beginning until Commit or Rollback has ended. Waits for a backup that is at
   /// work (BACKUP STAGE BLOCK_COMMIT, FLUSH TABLES WITH READ LOCK), as a commit of SQL does. Where
   /// the lock cannot be had here, the server's commit tries once more, and fails.
-  void TakeBackupLock();
-  void ReleaseBackupLock();
+  void TakeCommitLock();
+  void ReleaseCommitLock();
 
   struct Result {
     bool failed = false;
@@ -47,7 +47,7 @@ class Committer {
   void RollbackTransaction();
 
  private:
-  // Of each family, with IsSeenBeforeItIsFlushed, TakeBackupLock and ReleaseBackupLock:
+  // Of each family, with IsSeenBeforeItIsFlushed, TakeCommitLock and ReleaseCommitLock:
 
   Result CommitAsServerDoes(bool must_flush);
   /// Longer than any backup.

@@ -310,7 +310,7 @@ bool ServerSession::PrepareCommit() {
   stage_ = Stage::kSealed;
   seal_ = writer_.Seal();
   if (!seal_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
-  committer_.TakeBackupLock();
+  committer_.TakeCommitLock();
   return true;
 }
 
@@ -347,7 +347,7 @@ Outcome ServerSession::Commit() {
   }
   if (in_cluster) [[unlikely]]
     TakeTurnEnd(loss, is_committed, &outcome);
-  committer_.ReleaseBackupLock();
+  committer_.ReleaseCommitLock();
   EndTurn();
   return outcome;
 }
@@ -390,7 +390,7 @@ void ServerSession::Rollback() {
   committer_.RollbackStatement();
   if (writes_ || cluster_.is_active()) committer_.RollbackTransaction();
   if (cluster_.is_active()) EndInCluster();
-  committer_.ReleaseBackupLock();
+  committer_.ReleaseCommitLock();
   EndTurn();
   Recover();
 }

@@ -28,7 +28,7 @@ bool Committer::IsSeenBeforeItIsFlushed() const {
 }
 
 // The server's commit then neither takes the lock again nor releases it.
-void Committer::TakeBackupLock() {
+void Committer::TakeCommitLock() {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
   MDL_REQUEST_INIT(&own_.commit_lock, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
@@ -36,7 +36,7 @@ void Committer::TakeBackupLock() {
   thd->backup_commit_lock = &own_.commit_lock;
 }
 
-void Committer::ReleaseBackupLock() {
+void Committer::ReleaseCommitLock() {
   THD* thd = thd_.get();
   if (thd->backup_commit_lock != &own_.commit_lock) return;
   thd->mdl_context.release_lock(own_.commit_lock.ticket);

@@ -51,7 +51,7 @@ class TablesOwn {
 };
 
 struct CommitterOwn {
-  MDL_request commit_lock;        ///< MDL_BACKUP_COMMIT, from TakeBackupLock on.
+  MDL_request commit_lock;        ///< MDL_BACKUP_COMMIT, from TakeCommitLock on.
   std::vector<handlerton*> seen;  ///< The engines whose rows a turn has locked and not changed.
 };
 

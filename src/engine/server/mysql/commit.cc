@@ -11,7 +11,7 @@ bool Committer::IsSeenBeforeItIsFlushed() const {
 }
 
 // The server's commit then has the lock at once.
-void Committer::TakeBackupLock() {
+void Committer::TakeCommitLock() {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
   MDL_request request;
@@ -21,7 +21,7 @@ void Committer::TakeBackupLock() {
   }
 }
 
-void Committer::ReleaseBackupLock() {
+void Committer::ReleaseCommitLock() {
   if (own_.commit_lock == nullptr) return;
   thd_.get()->mdl_context.release_lock(own_.commit_lock);
   own_.commit_lock = nullptr;

@@ -31,7 +31,7 @@ struct TablesOwn {
 };
 
 struct CommitterOwn {
-  MDL_ticket* commit_lock = nullptr;  ///< Held from TakeBackupLock on.
+  MDL_ticket* commit_lock = nullptr;  ///< Held from TakeCommitLock on.
 };
 
 }  // namespace rowsocket::engine::server

@@ -138,7 +138,7 @@ enum class NotMergeable : uint8_t {
   kNone,     ///< The requests are merged.
   kRequest,  ///< An insert, or not one row by `=` and every part of a unique key.
   kEngine,   ///< The engine cannot take a statement back.
-  kTable,  ///< The table is of a kind that is not merged: partitioned, with an application period.
+  kTable,    ///< The table is partitioned, or has an application period or a VECTOR index.
   kTrigger,
   kVersioned,
   kUniqueKey,   ///< The request changes a column of a unique key.

@@ -1,13 +1,13 @@
-// What a protocol is to the executor: bytes in, items of work out, replies back.
+// What a protocol is to a worker: bytes in, items of work out, replies back.
 //
 // Flow for one connection: { Parse }, then for each item
 //   kReply: Reply -> Finished       kOpen: Opened -> Reply -> Finished       kSilentOpen: Opened
 //   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
 // For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
 // lacks, answers nothing and parses the input again; whatever the outcome, another item must come.
-// Threads: the worker's; Execute, ReplyError and Finished of an item that waits run on a lane's
-// thread, and change nothing that input_bytes_max and authenticated look at, which is all that the
-// worker asks meanwhile.
+// Threads: the worker's; Execute, Reply, ReplyError and Finished run on the turn's thread, which is
+// the worker's, its batch executor's or a lane's, and change nothing that input_bytes_max and
+// authenticated look at, which is all that the worker asks while the connection is away.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 

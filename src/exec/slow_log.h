@@ -2,8 +2,8 @@
 // and each in the server's own log of slow queries.
 //
 // Flow: a worker calls NoteTurn when a turn or batch has its answers, NoteHeld when held replies
-// have left, and then Write; AddWaited, which does both, for a
-// request of the wait lane.
+// have left, and then Write. AddWaited notes and writes a request of the wait lane.
+//
 // Threads: all. Limits: kSlowKeptMax requests are kept, kSlowOfTurnMax of one turn are written to
 // the log; all are counted.
 #pragma once

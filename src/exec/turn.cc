@@ -376,7 +376,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   }
 }
 
-// Without this each item would begin to wait when the item before it has given up.
+// An item that waits for the same lock would else begin to wait when this one has given up.
 void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Error answer = outcome.error;
   if (waits_ == Waits::kNever || !model::EndsWait(answer)) return;

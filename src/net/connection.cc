@@ -193,8 +193,8 @@ bool Connection::CountBuffers() {
   if (may_stay(held_bytes())) return true;
   Settle();
   if (may_stay(held_bytes())) return true;
-  // Without this the connections that are looked at next would be closed for the bytes that this
-  // connection holds.
+  // The bytes leave the budget now: else the connections that are looked at next would be closed
+  // for them.
   may_stay(0);
   return false;
 }

@@ -1,5 +1,5 @@
-// What HandlerSocket answers to a cause: the columns of spec/errors.tsv. No other code has the
-// words and the numbers 146, 149 and 168.
+// What HandlerSocket answers to a cause: the columns of spec/errors.tsv, which has its words and
+// numbers.
 //
 // Flow: the parser collects the errors of a request in an ErrorSet, the frontend adds the errors
 // that only the frontend can know (unauth, stmtnum, readonly ...) and answers First(), the error

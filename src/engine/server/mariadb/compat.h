@@ -74,7 +74,7 @@ inline bool IsSearchable(const KEY& key) {
 #endif
 }
 
-/// Since 11.8 an algorithm; before, a flag.
+/// Whether the key is FULLTEXT, which 11.8 has as the key's algorithm, 10.11 as a flag of it.
 inline bool IsFullText(const KEY& key) {
 #if MYSQL_VERSION_ID >= 110800
   return key.algorithm == HA_KEY_ALG_FULLTEXT;
@@ -93,7 +93,7 @@ inline bool IsCopiedByAlter(const TABLE& table) {
 #endif
 }
 
-/// Since 11.8 a function.
+/// The labels of an ENUM: Field_enum::typelib is a function since 11.8, a member before.
 inline const TYPELIB* TypelibOf(const Field_enum& field) {
 #if MYSQL_VERSION_ID >= 110800
   return field.typelib();

@@ -34,6 +34,8 @@ CLIENTS = {
     "Jedis": (program("java", "RespMain.java", "jedis"), 1),
     "Lettuce": (program("java", "RespMain.java", "lettuce"), 4),
     "Vert.x": (program("java", "RespMain.java", "vertx"), 1),
+    "redis-rs": (program("rust", "resp_rust.rs", "redis-rs"), 1),
+    "fred": (program("rust", "resp_rust.rs", "fred"), 3),
     "redis-rb": (program("ruby", "resp_ruby.rb"), 2),
     "phpredis": (program("php", "resp_php.php", "phpredis"), 1),
     "Predis": (program("php", "resp_php.php", "predis"), 1),

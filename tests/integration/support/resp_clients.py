@@ -6,6 +6,7 @@
     ruby     redis-rb, from Debian
     go       go-redis, rueidis and redigo
     java     Jedis, Lettuce and Vert.x, from Maven Central
+    rust     redis-rs and fred
 """
 
 import os
@@ -34,6 +35,13 @@ GO_MODULES = ["github.com/redis/go-redis/v9@v9.23.0", "github.com/redis/rueidis@
 # Vert.x comes first: of a library that several need, Netty, Maven takes the version of the first.
 JARS = {"io.vertx:vertx-redis-client": "5.2.3", "redis.clients:jedis": "8.0.2",
         "io.lettuce:lettuce-core": "7.7.0.RELEASE", "org.slf4j:slf4j-nop": "1.7.36"}
+BUILD_TIMEOUT_S = 1800
+CRATES = """
+redis = { version = "=1.8.1", default-features = false, features = [
+  "tokio-comp", "connection-manager", "tokio-rustls-comp", "tls-rustls-insecure"] }
+fred = { version = "=10.1.0", features = ["enable-rustls-ring"] }
+tokio = { version = "1", features = ["macros", "rt-multi-thread", "time"] }
+"""
 
 
 def python(text, *arguments):
@@ -114,4 +122,23 @@ def java(text, *arguments):
         return run("java", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-cp", f"{jars}:{made}", "Main", *arguments)
 
 
-PROGRAMS = {"python": python, "php": php, "javascript": node, "ruby": ruby, "go": go, "java": java}
+def rust(text, *arguments):
+    """The clients are compiled once, the program anew where its text is another."""
+    need("cargo")
+    with making("rust-redis") as (folder, empty):
+        if empty:
+            (empty / "src").mkdir()
+            (empty / "src/main.rs").write_text("fn main() {}", encoding="utf-8")
+            (empty / "Cargo.toml").write_text(
+                f'[package]\nname = "play"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]{CRATES}',
+                encoding="utf-8")
+            fetch("cargo", "fetch", "-q", cwd=empty)
+            run("cargo", "build", "-q", "--offline", cwd=empty, timeout=BUILD_TIMEOUT_S)
+        main = folder / "src/main.rs"
+        if main.read_text(encoding="utf-8") != text:
+            main.write_text(text, encoding="utf-8")
+        run("cargo", "build", "-q", "--offline", cwd=folder, timeout=BUILD_TIMEOUT_S)
+    return run(folder / "target/debug/play", *arguments)
+
+
+PROGRAMS = {"python": python, "php": php, "javascript": node, "ruby": ruby, "go": go, "java": java, "rust": rust}

@@ -36,9 +36,9 @@ def need(*programs):
             pytest.skip(f"{program} is not installed")
 
 
-def run(*command, **kwargs):
+def run(*command, timeout=300, **kwargs):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace",
-                          stdin=subprocess.DEVNULL, timeout=300, check=False, **kwargs)
+                          stdin=subprocess.DEVNULL, timeout=timeout, check=False, **kwargs)
     assert done.returncode == 0, f"{command}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
     return done.stdout
 

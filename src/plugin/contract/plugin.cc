@@ -33,7 +33,8 @@ SystemVariable* variables[] = {MYSQL_SYSVAR(report), MYSQL_SYSVAR(filter), nullp
 /// False when the server shuts down instead of starting.
 bool WaitForTheServer() {
   engine::IndexRegistry indexes;
-  engine::server::ServerSessionFactory factory({}, indexes);
+  engine::server::ServerSessionFactory factory(
+      engine::server::SessionSettings{12, {"contract", /*shows_padding=*/true}}, indexes);
   return factory.Create(engine::LockWait::kNever) != nullptr;
 }
 

@@ -15,7 +15,7 @@ from third_party import HERE
 CLIENTS = ["phpredis", "predis"]
 PASSWORD = "Open-Sesame-7"
 PROCESSES, STEPS = 4, 25
-# What is told with Redis of what docs/RESP.md does not have, and the beginning of what is told here.
+# Commands that docs/RESP.md does not have: the answer of Redis, and how the answer of Rowsocket begins.
 MORE = {
     "tags": ("true", "NOTSERVED only rows"),
     "throttle": ('"ran"', "NOTSERVED Lua"),

@@ -2,9 +2,9 @@
 // changes of a turn are one transaction there, which the members certify, order and apply.
 //
 // Group replication has hooks in the server's own commit and knows nothing of sessions: of a turn
-// only how its commit has failed is to be told (HasRefused), and is_active() is false. What one
-// family's own files alone ask stands in its folder: galera.h of MariaDB's, group_member.h of
-// MySQL's. One cluster.cc for each family of servers.
+// only how its commit has failed is to be told (HasRefused, MayStandElsewhere), and is_active() is
+// false. What MariaDB's own files alone ask stands in its galera.h. One cluster.cc for each family
+// of servers.
 //
 // Flow of a turn, as a grammar: Begin { MarkBegin | LossOf }* [ EndTurn ]
 // Begin is called before the first statement of the turn, EndTurn after its commit or rollback.
@@ -33,6 +33,9 @@ class Cluster {
   /// Whether a commit, of a statement or of the transaction, has failed because another member has
   /// changed the same rows before. REQUIRES: the commit's error has not been cleared.
   static bool HasRefused(THD* thd);
+  /// Whether other members may carry out a transaction whose commit has failed here, because this
+  /// one hears them no more, and EndTurn does not say so. REQUIRES: as HasRefused.
+  static bool MayStandElsewhere(THD* thd);
 
   /// Begins a turn in the cluster. `writes`: the turn may change rows. Closes the tables that the
   /// session keeps open where DDL waits for one of them, or may come to wait.

@@ -1,5 +1,7 @@
 #include "engine/server/commit.h"
 
+#include "engine/server/cluster.h"
+
 namespace rowsocket::engine::server {
 
 bool CommitStatement(THD* thd) { return trans_commit_stmt(thd); }
@@ -21,6 +23,38 @@ void Committer::Begin(bool writes) {
   thd->variables.option_bits |= OPTION_BEGIN;
   thd->server_status |= SERVER_STATUS_IN_TRANS;
   NoteTransactionStart(thd);
+}
+
+// InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
+// flushes that commit with its own. A turn that changes nothing ("not applied", a key that is there
+// already) has nothing to flush of its own, and would be answered too soon, so that the log is
+// flushed for its answers. The engine returns at once where its whole log is flushed already: when
+// a stock is sold out nobody writes.
+Committer::Result Committer::Commit(bool must_flush) {
+  const bool changes = tables_.has_changed_rows();
+  unchanged_turns_ = changes ? 0 : unchanged_turns_ + 1;
+  // The requests run again, each in a transaction of its own.
+  if (changes && HasUndoneChanges()) return {.failed = true, .too_large = true};
+  THD* thd = thd_.get();
+  thd->variables.lock_wait_timeout = kLockWaitSeconds;
+  const bool flushes_seen = must_flush && !changes;
+  if (flushes_seen) NoteSeen();
+  const auto rollbacks_before = thd->status_var.ha_rollback_count;
+  Result result;
+  SetWaitsForFlush(must_flush);
+  result.failed = EndTransaction();
+  SetWaitsForFlush(true);
+  if (!result.failed) {
+    if (flushes_seen) FlushSeen();
+    result.unknown = WasCutOff();
+    return result;
+  }
+  // A failed commit that rolled no engine back had been decided: the binary log could not be
+  // rotated, for example.
+  const bool stays = thd->status_var.ha_rollback_count == rollbacks_before;
+  result.unknown = stays || Cluster::MayStandElsewhere(thd);
+  result.too_large = !stays && HadNoRoom();
+  return result;
 }
 
 void Committer::RollbackStatement() { trans_rollback_stmt(thd_.get()); }

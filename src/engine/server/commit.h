@@ -39,20 +39,28 @@ class Committer {
     bool too_large = false;
   };
   /// REQUIRES: Begin(true). `must_flush`: a client is told of more than relaxed writes.
-  Result Commit(bool must_flush) {
-    unchanged_turns_ = tables_.has_changed_rows() ? 0 : unchanged_turns_ + 1;
-    return CommitAsServerDoes(must_flush);
-  }
+  Result Commit(bool must_flush);
   void RollbackStatement();
   void RollbackTransaction();
 
  private:
   // Of each family, with IsSeenBeforeItIsFlushed, TakeCommitLock and ReleaseCommitLock:
 
-  Result CommitAsServerDoes(bool must_flush);
   /// Longer than any backup.
   static constexpr unsigned long kLockWaitSeconds = 86400;
 
+  /// Whether the server's commit would carry out changes that were taken back.
+  bool HasUndoneChanges() const;
+  /// Notes the engines whose rows the turn has locked, for FlushSeen.
+  void NoteSeen();
+  /// Has the server's next commit wait for the flush of its log, or not.
+  void SetWaitsForFlush(bool waits);
+  /// The server's own commit. True when it failed.
+  bool EndTransaction();
+  /// Makes what the turn has seen durable, as durable as commits are.
+  void FlushSeen();
+  /// Whether a commit failed because its log has no room for it. REQUIRES: it was rolled back.
+  bool HadNoRoom() const;
   /// Whether the wait for a semi-synchronous replica was ended, and the commit has reported
   /// success. A SQL client does not see that, because the server has shut its socket down.
   bool WasCutOff() const;

@@ -98,6 +98,7 @@ bool Cluster::Replicates(const TABLE& table) {
 
 // The provider tells by LossOf and EndTurn.
 bool Cluster::HasRefused(THD*) { return false; }
+bool Cluster::MayStandElsewhere(THD*) { return false; }
 
 // Waits once a turn, by the provider's own call: the server's function waits only for threads of
 // its clients. The tables are closed first, because the wait may be for DDL that waits for one of

@@ -6,7 +6,6 @@
 #include "engine/server/cluster_node.h"
 #include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
-#include "group_member.h"
 #include "mysql/plugin_group_replication.h"
 #include "sql/rpl_group_replication.h"
 
@@ -93,7 +92,7 @@ bool Cluster::HasRefused(THD* thd) {
 // Group replication has ended a transaction that it had sent to the group, because this member
 // leaves the group or has lost its majority. The errors are also those of a transaction that was
 // not certified, or not sent; a member that no longer hears its group cannot tell.
-bool MayStandInGroup(THD* thd) {
+bool Cluster::MayStandElsewhere(THD* thd) {
   if (!thd->is_error()) return false;
   const uint number = thd->get_stmt_da()->mysql_errno();
   return (number == ER_TRANSACTION_ROLLBACK_DURING_COMMIT || number == ER_RUN_HOOK_ERROR) &&

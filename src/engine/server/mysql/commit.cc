@@ -1,7 +1,5 @@
 #include "engine/server/commit.h"
 
-#include "group_member.h"
-
 namespace rowsocket::engine::server {
 
 // With the binary log on, the transaction is prepared, which flushes the engine's log, and the
@@ -34,29 +32,22 @@ bool Committer::WasCutOff() const {
                         [](const uchar* place) { return place != nullptr && *place != 0; });
 }
 
-// InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
-// flushes that commit with its own. A turn that changes nothing ("not applied", a key that is there
-// already) has nothing to flush of its own, so that the log is flushed for its answers. The engine
-// returns at once where its whole log is flushed already.
-Committer::Result Committer::CommitAsServerDoes(bool must_flush) {
-  THD* thd = thd_.get();
-  thd->variables.lock_wait_timeout = kLockWaitSeconds;
-  const bool flushes_seen = must_flush && !tables_.has_changed_rows();
-  if (!must_flush) thd->durability_property = HA_IGNORE_DURABILITY;
-  const ulonglong rollbacks_before = thd->status_var.ha_rollback_count;
-  Result result;
-  result.failed = trans_commit(thd);
-  thd->durability_property = HA_REGULAR_DURABILITY;
-  // With true, InnoDB does what innodb_flush_log_at_trx_commit says of a commit.
-  if (!result.failed && flushes_seen) innodb_hton->flush_logs(innodb_hton, true);
-  // A failed commit that rolled no engine back had been decided: the binary log could not be
-  // rotated, for example.
-  const bool stays = result.failed && thd->status_var.ha_rollback_count == rollbacks_before;
-  result.unknown =
-      stays || (!result.failed && WasCutOff()) || (result.failed && MayStandInGroup(thd));
-  // The log's cache has no room for the last events. The server tells no reason there.
-  result.too_large = result.failed && !stays && !thd->is_error();
-  return result;
+// Where rows may be changed during an ALTER, InnoDB alone copies.
+bool Committer::HasUndoneChanges() const { return false; }
+
+// InnoDB alone is flushed.
+void Committer::NoteSeen() {}
+
+void Committer::SetWaitsForFlush(bool waits) {
+  thd_.get()->durability_property = waits ? HA_REGULAR_DURABILITY : HA_IGNORE_DURABILITY;
 }
+
+bool Committer::EndTransaction() { return trans_commit(thd_.get()); }
+
+// With true, InnoDB does what innodb_flush_log_at_trx_commit says of a commit.
+void Committer::FlushSeen() { innodb_hton->flush_logs(innodb_hton, true); }
+
+// The log's cache has no room for the last events. The server tells no reason there.
+bool Committer::HadNoRoom() const { return !thd_.get()->is_error(); }
 
 }  // namespace rowsocket::engine::server

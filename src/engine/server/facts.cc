@@ -105,7 +105,7 @@ IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& 
   for (uint i = 0; i < parts.count; ++i) {
     const KEY_PART_INFO& part = parts.first[i];
     const Field& field = *table.field[part.fieldnr - 1];
-    if (EndsHistory(field)) continue;
+    if (IsRowEnd(field)) continue;
     facts.has_prefix = facts.has_prefix || (part.key_part_flag & HA_PART_KEY_SEG) != 0;
     facts.key_names.emplace_back(NameOf(field));
     facts.key.push_back(FactsOfColumn(table, field));

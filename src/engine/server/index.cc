@@ -194,7 +194,7 @@ bool IndexState::MakeReadSets(TABLE* table) {
     if (reads_key) MarkOrderForReading(*table);
     for (uint field : column_fields_) MarkForReading(*table->field[field]);
     for (uint field : filter_fields_) MarkForReading(*table->field[field]);
-    MarkHistoryForReading(*table);
+    MarkRowEndForReading(*table);
     table->read_set = previous;
     covered_[reads_key] = IsCovered(table, read_set);
   }

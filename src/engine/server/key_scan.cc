@@ -261,9 +261,9 @@ int KeyScan::Advance() {
 }
 
 int KeyScan::SkipUnqualified(int error) {
-  const bool versioned = KeepsHistory(*table_);
+  const bool versioned = IsSystemVersioned(*table_);
   while (error == 0) {
-    const bool is_history = versioned && IsHistory(*table_);
+    const bool is_history = versioned && IsHistoricalRow(*table_);
     if (!is_history) {
       if (!checks_rows_) return 0;
       uint part = 0;

@@ -71,7 +71,7 @@ bool GeneratesOtherThan(const TABLE& table, const Fields& key) {
 NotMergeable OfTable(const OpenTable& open) {
   const TABLE& table = *open.table;
   if (!open.rolls_back) return NotMergeable::kEngine;
-  if (KeepsHistory(table)) return NotMergeable::kVersioned;
+  if (IsSystemVersioned(table)) return NotMergeable::kVersioned;
   if (IsPartitioned(table) || HasPeriod(table) || HasVectorIndexTable(table)) {
     return NotMergeable::kTable;
   }

@@ -63,8 +63,7 @@ inline int PrepareToWrite(handler& file, [[maybe_unused]] bool sets_fields) {
 
 // --- Indexes and columns ---
 
-/// Whether rows are found by the key's order or equality. False for full-text, spatial and vector
-/// indexes. Since 11.8 these are algorithms; before, flags.
+/// False for full-text, spatial and vector indexes. Since 11.8 these are algorithms; before, flags.
 inline bool IsSearchable(const KEY& key) {
 #if MYSQL_VERSION_ID >= 110800
   return key.algorithm != HA_KEY_ALG_FULLTEXT && key.algorithm != HA_KEY_ALG_RTREE &&
@@ -74,7 +73,7 @@ inline bool IsSearchable(const KEY& key) {
 #endif
 }
 
-/// Whether the key is FULLTEXT, which 11.8 has as the key's algorithm, 10.11 as a flag of it.
+/// 11.8 has FULLTEXT as the key's algorithm, 10.11 as a flag of it.
 inline bool IsFullText(const KEY& key) {
 #if MYSQL_VERSION_ID >= 110800
   return key.algorithm == HA_KEY_ALG_FULLTEXT;
@@ -111,9 +110,7 @@ inline bool IsVector([[maybe_unused]] const Field& field) {
 #endif
 }
 
-/// Whether the server keeps an index of the table in a table of its own beside it (VECTOR, since
-/// 11.8). When a row of such a table fails after the engine has changed it, only a rollback of the
-/// whole statement takes the change back.
+/// VECTOR indexes are there since 11.8.
 inline bool HasVectorIndexTable([[maybe_unused]] const TABLE& table) {
 #if MYSQL_VERSION_ID >= 110800
   return table.s->hlindexes() != 0;
@@ -122,9 +119,8 @@ inline bool HasVectorIndexTable([[maybe_unused]] const TABLE& table) {
 #endif
 }
 
-/// Tells the table of the VECTOR index (since 11.8) that another statement begins. The index stays
-/// locked from its first use in the transaction on, so that its handler and its cache have to be
-/// told as the table's handler is.
+/// The index (since 11.8) stays locked from its first use in the transaction on, so that its
+/// handler and its cache have to be told as the table's handler is.
 inline void BeginStatementOfVectorIndexTable([[maybe_unused]] THD* thd,
                                              [[maybe_unused]] TABLE* table) {
 #if MYSQL_VERSION_ID >= 110800
@@ -161,7 +157,7 @@ inline bool IsSameColumn(const LEX_CSTRING& left, const LEX_CSTRING& right) {
 }
 
 /// Since 11.8 the folded text may be longer than the name.
-inline void FoldCase(CHARSET_INFO* charset, std::string* name) {
+inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
 #if MYSQL_VERSION_ID >= 110800
   std::string folded(name->size() * charset->casedn_multiply(), '\0');
   folded.resize(charset->casedn(name->data(), name->size(), folded.data(), folded.size()));

@@ -11,7 +11,7 @@ using model::ErrorCode;
 Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
   const TABLE& table = *open.table;
   if (HasTriggers(table, sql_command)) return Outcome::Fail(ErrorCode::kTrigger);
-  if (KeepsHistory(table)) return Outcome::Fail(ErrorCode::kVersioned);
+  if (IsSystemVersioned(table)) return Outcome::Fail(ErrorCode::kVersioned);
   // DEFAULT NEXTVAL(...) would have to write to the sequence's own table.
   if (sql_command == SQLCOM_INSERT && HasSequences(table)) {
     return Outcome::Fail(ErrorCode::kSequence);

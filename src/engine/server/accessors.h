@@ -1,0 +1,250 @@
+// What the servers that this library is built for name differently: one small function for each
+// difference, so that the other files of src/engine/server are the same for all of them. Declared
+// and described here; each family's folder defines all of them, inline, in its accessors.h, or in
+// its compat.h where the versions of one family differ. A function that a family does not define,
+// or defines with other parameters, is an error of its build.
+//
+// The family's accessors.h defines these types before it includes this file:
+//   TableReference    the table reference by which a table is opened and locked
+//   TriggerEvent      insert, update or delete, as triggers name them
+//   ServerVio         the server's end of a connection
+//   ServerPrivileges  privileges as GRANT has them
+// and these constants:
+//   kServerName           what clients call the server
+//   kDecimalsNotFixed     decimals() of a FLOAT or DOUBLE without a fixed number of decimals
+//   kSingleRowSearch      the search for the one row of a whole unique key, in a find
+//   kNullLeavesGenerated  whether SQL takes NULL for no value of a generated column
+//   kReadOnlyNeedsLocks   whether InnoDB, where it is read only, finds rows only when a table is
+//                         locked
+//   kLogsTransactionIds   whether InnoDB writes the ids of transactions to its log
+//   kCheckOptions         the options of a session by which rows are checked
+//   kInterrupted          the handler's error of a request that KILL ends
+//   kRecoveryThatWrites   the greatest innodb_force_recovery with which InnoDB still writes
+//
+// Threads: the session's own, unless a function says otherwise. No function waits or throws.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rowsocket::engine::server {
+
+// --- Columns ---
+
+inline const char* NameText(const Field& field);
+inline std::string_view NameOf(const Field& field);
+/// The position of the column in the table, from 0.
+inline uint NumberOf(const Field& field);
+inline bool IsGenerated(const Field& field);
+inline bool IsBlob(const Field& field);
+inline bool IsZerofill(const Field& field);
+/// Whether SQL may name the column.
+inline bool IsNamed(const Field& field);
+inline bool IsNullable(const Field& field);
+inline bool HasOnUpdate(const Field& field);
+/// Whether values of the column are compared as texts.
+inline bool ComparesAsText(const Field& field);
+
+/// The type in which SQL adds to a column.
+enum class Arithmetic : uint8_t { kInteger, kDecimal, kReal, kText };
+inline Arithmetic ArithmeticOf(const Field& field);
+/// Whether SQL adds to the DOUBLE that the column's text is; otherwise to an integer alone.
+inline bool AddsRealsTo(const Field& field);
+
+/// Where the column's value lies in the row, and the bit that says that it is NULL. The byte is
+/// null where the column is NOT NULL.
+inline uchar* BytesOf(const Field& field);
+inline const uchar* NullByteOf(const Field& field);
+inline uchar NullBitOf(const Field& field);
+/// The text that SQL shows for the column, in the column's character set. Null: no memory.
+inline const String* TextOf(Field& field, String* buffer);
+
+inline uint LengthBytesOf(const Field_varstring& field);
+inline const uchar* BlobOf(const Field_blob& field);
+/// Lets the column point to these bytes, which must outlive the row.
+inline void SetBlob(Field_blob& field, std::string& bytes);
+
+/// Notes that a statement gives the column a value of its own.
+inline void MarkAsGiven(Field& field);
+inline void ForgetGiven(TABLE& table);
+inline bool WasGiven(Field& field);
+
+/// False for types whose values are bytes that their type alone explains, as UUID and INET6.
+inline bool IsTraditional(const Field& field);
+inline bool IsVector(const Field& field);
+/// Whether the wire's text is given to the column as bytes, and not as text in UTF-8.
+inline bool TakesBytes(const Field& field);
+inline bool IsPlainDate(const Field& field);
+inline bool IsPlainDatetime(const Field& field);
+/// Whether the column is a VARCHAR or VARBINARY that holds one value as it was given.
+inline bool IsPlainVarchar(const Field& field);
+/// Whether the column is a BLOB or TEXT that holds one value as it was given.
+inline bool IsPlainBlob(const Field& field);
+/// How many labels an ENUM or SET column has. REQUIRES: it is one.
+inline uint LabelsOf(const Field& field);
+
+/// Whether Field::store, which gave `result`, has kept the value, apart from a fraction or a time
+/// of day that the type leaves out.
+inline bool IsStoredButForRest(int result);
+/// Gives the column NULL, or what a column without NULL takes for it. False when it takes nothing.
+inline bool StoreNull(Field* field);
+/// The value of a column of times as a number that orders as the times do.
+inline longlong PackedTimeOf(THD* thd, Field& field, bool is_duration);
+inline bool IsZeroTimestamp(const Field& field, ulong* microseconds);
+
+/// Marks the column, and the columns it is generated from, for the next reads.
+inline void MarkForReading(Field& field);
+/// Adds the generated column to the map, with the columns that its expression names.
+inline void MarkBase(Field& field, MY_BITMAP* map);
+
+// --- Errors of a statement, as SQL words them ---
+
+inline void RaiseGivenGenerated(const Field& field);
+inline void RaiseWrongNumber(const Field& field);
+
+// --- Texts and numbers ---
+
+inline void FreeBytes(String& text);
+inline bool IsUtf8(const CHARSET_INFO& charset);
+inline bool IsWellFormed(const CHARSET_INFO& charset, std::string_view text);
+/// Whether texts that differ in blanks at their ends differ.
+inline bool ComparesBlanks(const CHARSET_INFO& charset);
+inline uint LevelsOf(const CHARSET_INFO& charset);
+/// Reads the number at the front of a text. `*end` is behind it; the result is an E_DEC_ number.
+inline int ReadDecimal(std::string_view text, my_decimal* decimal, const char** end);
+inline double ReadDouble(std::string_view text, const char** end, int* error);
+inline bool IsTableName(std::string_view name);
+/// Makes the name's letters small, as the character set has them.
+inline void FoldCase(const CHARSET_INFO* charset, std::string* name);
+/// Whether the name stands for a table's file of a version before 5.1.
+inline bool IsOldName(std::string_view name);
+
+// --- Keys ---
+
+inline std::string_view NameOf(const KEY& key);
+/// Whether rows are found by the key's order or equality.
+inline bool IsSearchable(const KEY& key);
+inline bool IsFullText(const KEY& key);
+/// Whether the key's uniqueness is kept by a hash over its columns.
+inline bool IsHash(const KEY& key);
+/// Whether the key is the table itself, so that its entries hold all columns.
+inline bool IsClustered(const TABLE& table, uint key);
+/// Lets finds read the index alone, where it has all columns that they need.
+inline void BeginKeyRead(TABLE& table, uint key);
+inline void EndKeyRead(TABLE& table);
+/// Tells the engine of BeginKeyRead again, after handler::start_stmt.
+inline void ResumeKeyRead(TABLE& table);
+/// Whether the server's own merging of partitions cannot compare this part of a key.
+inline bool MergesPartitionsBy(const Field& field);
+
+// --- Tables ---
+
+inline bool MakeBitmap(MY_BITMAP* bitmap, uint bits);
+inline void FreeBitmap(MY_BITMAP* bitmap);
+
+/// Locks the tables as SQL does, which may wait. Null: the diagnostics area has the error.
+/// `outlasts_turn`: the lock lives longer than the statement's memory.
+inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool outlasts_turn);
+inline void UnlockTables(THD* thd, MYSQL_LOCK* lock, bool outlasts_turn);
+/// Gives back the metadata locks of tables that are closed.
+inline void ReleaseTableMetadataLocks(THD* thd);
+
+/// Prepares the handler of a statement that writes. `sets_fields`: values of columns change.
+inline int PrepareToWrite(handler& file, bool sets_fields);
+inline void MarkForInsert(TABLE& table);
+inline void MarkForUpdate(TABLE& table);
+inline void MarkForDelete(TABLE& table);
+/// Whether the statement gives the table's AUTO_INCREMENT column a value of its own.
+inline void SetGivesAutoIncrement(TABLE& table, bool gives);
+
+/// Adds what the handler has counted to the server's statistics of tables and indexes (userstat).
+inline void PublishStatistics(TABLE& table);
+
+inline bool HasGenerated(const TABLE& table);
+/// Has the expressions of generated columns let go of the statement's memory.
+inline void ForgetGenerated(TABLE& table);
+inline bool HasChecks(const TABLE& table);
+/// Whether the engine, or that of the partitions, can take a statement back.
+inline bool RollsBack(const TABLE& table);
+/// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
+inline bool HasComputedDefaults(const TABLE& table);
+inline bool HasPeriod(const TABLE& table);
+/// Whether a default value comes from a sequence, which is a table of its own.
+inline bool HasSequences(const TABLE& table);
+/// Whether the server keeps values unique beyond the engine's own indexes.
+inline bool HasServersUniqueKeys(const TABLE& table);
+/// Whether the server keeps an index of the table in a table of its own beside it. When a row of
+/// such a table fails after the engine has changed it, only a rollback of the whole statement takes
+/// the change back.
+inline bool HasVectorIndexTable(const TABLE& table);
+/// Tells the table of that index that another statement begins.
+inline void BeginStatementOfVectorIndexTable(THD* thd, TABLE* table);
+/// Whether replicas find the rows of an event all at once, so that an event must not have one
+/// twice.
+inline bool ReplicasLookUpRowsTogether(const TABLE& table);
+inline bool IsPartitioned(const TABLE& table);
+inline bool IsInnodb(const TABLE& table);
+/// Whether the server, and not the engine, looks after the table's foreign keys.
+inline bool ServerChecksForeignKeys(const TABLE& table);
+inline bool IsReferenced(const TABLE& table);
+
+/// Whether rows of the past stand beside the present ones (system versioning).
+inline bool IsSystemVersioned(const TABLE& table);
+/// Whether the column is the end of a row's time, which every unique key of a system-versioned
+/// table has behind its own columns.
+inline bool IsRowEnd(const Field& field);
+/// Whether the row in record[0] is one of the past. REQUIRES: IsSystemVersioned.
+inline bool IsHistoricalRow(const TABLE& table);
+inline void MarkRowEndForReading(const TABLE& table);
+
+/// Drops what the query cache, where the server has one, holds of the table.
+inline void ForgetQueries(THD* thd, TABLE* table);
+/// Whether the open table must be opened anew.
+inline bool IsOutOfDate(const TABLE& table);
+
+// --- The session ---
+
+/// The number of the error in the diagnostics area; 0: there is none.
+inline uint ErrorNumberOf(const THD& thd);
+/// Forgets what statements have reported, besides the diagnostics area itself.
+inline void ForgetConditions(THD& thd);
+/// Undoes what an earlier commit of the THD may have set of the durability of its next.
+inline void ExpectRegularDurability(THD* thd);
+/// Notes the time at which a transaction that writes begins, where the server keeps it.
+inline void NoteTransactionStart(THD* thd);
+/// Takes over the global variables that this family alone has. Whether one has changed that the
+/// expressions of open tables were prepared with.
+inline bool FollowOwnVariables(THD& thd);
+/// Ends the statement that the THD runs, as SQL's KILL QUERY does. Threads: any that keeps the THD
+/// from ending.
+inline void KillQuery(THD& thd);
+inline bool IsKilled(const THD& thd);
+/// Whether the error says that KILL or shutdown has ended the statement.
+inline bool IsInterruption(int number);
+
+// --- The server. Threads: any ---
+
+/// Whether the server runs with skip-grant-tables.
+inline bool SkipsGrantTables();
+inline bool IsReadOnly();
+/// Whether read_only is set, or SET GLOBAL read_only waits for commits under way, as far as the
+/// server tells.
+inline bool BecomesReadOnly();
+/// Whether the server serves administrators alone (offline_mode).
+inline bool IsOffline();
+/// Whether the server shows clients another version than it has.
+inline bool ShowsOtherVersion();
+/// Whether the server only makes its own tables (mariadb-install-db, --initialize), and serves
+/// nobody.
+inline bool OnlyMakesItsTables();
+/// How many tables the server may keep open.
+inline ulong OpenTablesMax();
+/// Gives `look` the place of a variable's value in memory, or null where the server has no such
+/// variable, as without InnoDB. The variable is not removed while `look` runs.
+template <typename Look>
+auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look);
+/// The time in so many nanoseconds, by the clock of the server's conditions.
+inline timespec InNanoseconds(ulonglong wait_ns);
+
+}  // namespace rowsocket::engine::server

@@ -201,7 +201,7 @@ void ClientTable::Send(Client& client) {
     Retire(client);
     return;
   }
-  if (!has_work) client.connection.Settle();
+  if (!has_work) client.connection.ReleaseEmptyBuffers();
   if (!client.connection.CountBuffers()) return Lose(client, Loss::kBuffers);
   if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
 }

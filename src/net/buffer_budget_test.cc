@@ -20,7 +20,7 @@ struct Ends {
   bool Answer(size_t bytes) {
     connection.out().bytes().Append(std::string(bytes, 'x'));
     connection.out().ReleaseGate();
-    connection.Settle();
+    connection.ReleaseEmptyBuffers();
     return connection.CountBuffers();
   }
 
@@ -41,7 +41,7 @@ TEST(BufferBudget, CountsBufferedBytesUntilTheyAreSentOrTheConnectionGoes) {
     EXPECT_TRUE(small.Answer(10));
     EXPECT_LT(kLarge, budget.held_bytes());
     ASSERT_EQ(Connection::SendStatus::kDone, small.connection.Send().status);
-    small.connection.Settle();
+    small.connection.ReleaseEmptyBuffers();
     EXPECT_TRUE(small.connection.CountBuffers());
   }
   EXPECT_EQ(0u, budget.held_bytes());
@@ -72,7 +72,7 @@ TEST(BufferBudget, CountsRequestsThatDoNotEnd) {
     WriteAll(ends.client.get(), std::string(10'000, 'x'));
     while (ends.connection.Receive(4 * kLarge).bytes != 0) {
     }
-    ends.connection.Settle();
+    ends.connection.ReleaseEmptyBuffers();
     fits = ends.connection.CountBuffers();
   }
   EXPECT_FALSE(fits);

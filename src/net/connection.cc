@@ -168,7 +168,7 @@ void Connection::AbortBehindSent() {
   Abort();
 }
 
-void Connection::Settle() {
+void Connection::ReleaseEmptyBuffers() {
   if (in_.empty() && in_.capacity() != 0) context_->buffers.Give(in_);
   if (out_.empty() && out_.bytes().capacity() != 0) context_->buffers.Give(out_.bytes());
   if (tls_ == nullptr) [[likely]]
@@ -191,7 +191,7 @@ bool Connection::CountBuffers() {
     return fits || bytes <= BufferPool::kBufferBytesMax;
   };
   if (may_stay(held_bytes())) return true;
-  Settle();
+  ReleaseEmptyBuffers();
   if (may_stay(held_bytes())) return true;
   // The bytes leave the budget now: else the connections that are looked at next would be closed
   // for them.

@@ -3,7 +3,7 @@
 //
 // Flow of a turn:
 //   OnEvents -> Receive once -> owner parses in() and appends to out() -> gate -> Send once
-//            -> Settle -> CountBuffers -> UpdateInterest
+//            -> ReleaseEmptyBuffers -> CountBuffers -> UpdateInterest
 //
 // States (the rest of a connection's life lies with its owner):
 //   kServing    reads requests, sends replies
@@ -17,10 +17,10 @@
 // kServing and kPaused lead to every later state, and states never go back otherwise.
 //
 // Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
-// Settle. The descriptor is closed with the object; remove it from the event loop before that.
-// Limits: in() never holds more than Receive was told; out() is the owner's to limit (reply size),
-// beyond ConnectionContext::buffered_bytes_max the connection pauses. The port's budget limits what
-// all connections hold together.
+// ReleaseEmptyBuffers. The descriptor is closed with the object; remove it from the event loop
+// before that. Limits: in() never holds more than Receive was told; out() is the owner's to limit
+// (reply size), beyond ConnectionContext::buffered_bytes_max the connection pauses. The port's
+// budget limits what all connections hold together.
 //
 // TLS: StartTls puts a filter between the socket and in() and out(); Handshake is called until it
 // is done, and from then on everything above holds as for a plain connection (connection_tls.cc).
@@ -144,10 +144,10 @@ class Connection {
   void AbortBehindSent();
 
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
-  void Settle();
-  /// End of a turn, after Settle: tells the budget what this connection still holds. False if all
-  /// connections together hold too much and this connection holds more than small buffers: the
-  /// owner is to destroy it.
+  void ReleaseEmptyBuffers();
+  /// End of a turn, after ReleaseEmptyBuffers: tells the budget what this connection still holds.
+  /// False if all connections together hold too much and this connection holds more than small
+  /// buffers: the owner is to destroy it.
   bool CountBuffers();
 
   /// The bytes of its buffers at the end of its last turn.

@@ -150,7 +150,7 @@ TEST(Connection, LongLineArrivesWhole) {
   EXPECT_TRUE(line == f.connection.in().view());
   // A buffer that has grown that much is not kept for other connections.
   f.connection.in().Consume(line.size());
-  f.connection.Settle();
+  f.connection.ReleaseEmptyBuffers();
   EXPECT_EQ(0u, f.connection.in().capacity());
   EXPECT_EQ(0u, f.context.buffers.kept_bytes());
 }
@@ -165,7 +165,7 @@ TEST(Connection, OffersMoreRoomWhenMoreComesAndLessAgain) {
     ASSERT_EQ(ReceiveStatus::kBytes, f.ReceiveNext().status);
     seen += f.connection.in().view();
     f.connection.in().Consume(f.connection.in().size());
-    f.connection.Settle();
+    f.connection.ReleaseEmptyBuffers();
   }
   EXPECT_TRUE(pipeline == seen);
   EXPECT_LT(calls, 12u);
@@ -175,7 +175,7 @@ TEST(Connection, OffersMoreRoomWhenMoreComesAndLessAgain) {
     WriteAll(f.client.get(), "small\n");
     ASSERT_EQ(6u, f.ReceiveNext().bytes);
     f.connection.in().Consume(6);
-    f.connection.Settle();
+    f.connection.ReleaseEmptyBuffers();
   }
   while (f.context.buffers.kept_bytes() != 0) f.context.buffers.Take();
   WriteAll(f.client.get(), "small\n");
@@ -268,23 +268,23 @@ TEST(Connection, IdleConnectionHasNoBuffers) {
   f.Reply("reply");
   f.connection.in().Consume(8);
   f.connection.Send();
-  f.connection.Settle();
+  f.connection.ReleaseEmptyBuffers();
   EXPECT_EQ("rest of",
             f.connection.in().view());  // a connection with a part of a line is not idle yet
   EXPECT_EQ(0u, std::as_const(f.connection).out().bytes().capacity());
   f.connection.in().Consume(7);
-  f.connection.Settle();
+  f.connection.ReleaseEmptyBuffers();
   EXPECT_EQ(0u, f.connection.in().capacity());
   EXPECT_EQ(2 * BufferPool::kBufferBytes, f.context.buffers.kept_bytes());
 }
 
-TEST(Connection, SettleKeepsUnsentBytes) {
+TEST(Connection, ReleaseEmptyBuffersKeepsUnsentBytes) {
   Fixture f(MakeUnixPair());
   f.connection.out().HoldGate();
   f.connection.out().bytes().Append("write ");
-  f.connection.Settle();
+  f.connection.ReleaseEmptyBuffers();
   f.connection.out().OpenGate();
-  f.connection.Settle();
+  f.connection.ReleaseEmptyBuffers();
   f.connection.Send();
   EXPECT_EQ("write ", ReadExactly(f.client.get(), 6));
 }
@@ -321,7 +321,7 @@ TEST(Connection, SteadyStateAllocatesNothing) {
       connection->in().Consume(8);
       connection->out().ReleaseGate();
       ASSERT_EQ(8u, connection->Send().bytes);
-      connection->Settle();
+      connection->ReleaseEmptyBuffers();
       ASSERT_TRUE(connection->UpdateInterest(loop, connection.get()));
     }
     for (const UniqueFd& client : clients) {

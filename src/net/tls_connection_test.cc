@@ -166,7 +166,7 @@ TEST_F(TlsConnectionTest, SlowReaderHasFewRecordsWaiting) {
   }
   EXPECT_TRUE(reply == seen);
   EXPECT_EQ(State::kServing, connection_->state());
-  connection_->Settle();
+  connection_->ReleaseEmptyBuffers();
   connection_->CountBuffers();
   EXPECT_EQ(0u, budget.held_bytes());
 }
@@ -247,7 +247,7 @@ TEST_F(TlsConnectionTest, IdleConnectionHasNoBuffers) {
   connection_->in().Consume(8);
   Reply("reply");
   connection_->Send();
-  connection_->Settle();
+  connection_->ReleaseEmptyBuffers();
   EXPECT_EQ(0u, connection_->in().capacity());
   EXPECT_EQ(0u, std::as_const(*connection_).out().bytes().capacity());
   EXPECT_EQ(0u, connection_->tls()->held_bytes());

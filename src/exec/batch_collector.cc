@@ -220,7 +220,7 @@ void BatchCollector::TakeDone(engine::Session* session) {
 void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
   if (batch.turn.is_full()) {
     std::stable_partition(batch.clients.begin(), batch.clients.end(),
-                          [](const Client* client) { return client->is_left(); });
+                          [](const Client* client) { return client->was_passed_over(); });
   }
   core_.NoteTurn(batch.turn, base::NowNs(), session);
   for (Client* client : batch.clients) {

@@ -134,7 +134,7 @@ struct Client : net::IdleLink {
   /// The SSL object of the connection; null: what passes is not encrypted.
   ssl_st* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }
   /// Whether a full turn has executed none of its items, or the turn had no place for them.
-  bool is_left() const {
+  bool was_passed_over() const {
     return turn.stopped() ? turn.stopped_at->input_begin == 0 : has_more && parsed == 0;
   }
 

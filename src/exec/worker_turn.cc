@@ -144,7 +144,7 @@ void Worker::AfterTurn(engine::Session& session) {
   // next turn.
   if (turn_.is_full() || places_.ran_out()) {
     std::stable_partition(in_turn_.begin(), in_turn_.end(), [](const Client* client) {
-      return !client->is_retired() && !client->is_away() && client->is_left();
+      return !client->is_retired() && !client->is_away() && client->was_passed_over();
     });
   }
   const uint64_t commit = MarkUndurable(session);

@@ -64,7 +64,7 @@ class OneRowSession final : public engine::Session {
     return outcome;
   }
   engine::RowOpening BeginRow(engine::Index&, const model::Request&) override {
-    return engine::RowOpening::Not(engine::NotMergeable::kEngine);
+    return engine::RowOpening::Refused(engine::NotMergeable::kEngine);
   }
   engine::NotMergeable RowTakes(const model::Request&) const override {
     return engine::NotMergeable::kEngine;

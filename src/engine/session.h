@@ -155,7 +155,7 @@ struct RowOpening {
   Outcome outcome;  ///< When `reason` is kNone: the outcome, as that of Execute.
 
   bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
-  static RowOpening Not(NotMergeable reason) {
+  static RowOpening Refused(NotMergeable reason) {
     RowOpening opening;
     opening.reason = reason;
     return opening;

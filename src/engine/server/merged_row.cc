@@ -10,7 +10,7 @@ using model::Modification;
 using model::Request;
 
 RowOpening MergedRow::Begin(IndexState& index, const Request& request) {
-  if (!request.names_one_row()) return RowOpening::Not(NotMergeable::kRequest);
+  if (!request.names_one_row()) return RowOpening::Refused(NotMergeable::kRequest);
   OpenTable* open = nullptr;
   RowOpening opening;
   opening.outcome = index.ResolveForWrite(tables_, &open);
@@ -20,7 +20,7 @@ RowOpening MergedRow::Begin(IndexState& index, const Request& request) {
   opening.reason = index.merge_rules(tables_, *open).Of(request);
   if (opening.reason != NotMergeable::kNone) return opening;
   if (!NamesOneRow(index.key_info(*open), request.key())) {
-    return RowOpening::Not(NotMergeable::kRequest);
+    return RowOpening::Refused(NotMergeable::kRequest);
   }
   opening.outcome = statement_.Begin(*open, SQLCOM_UPDATE);
   return opening.outcome.ok() ? Open(*open, index, request.key()) : opening;
@@ -48,7 +48,7 @@ RowOpening MergedRow::Open(OpenTable& open, IndexState& index, std::span<const m
     const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
     if (wrong != ErrorCode::kNone || !finder_.is_single_row()) {
       Close({});
-      return RowOpening::Not(NotMergeable::kRequest);
+      return RowOpening::Refused(NotMergeable::kRequest);
     }
     error = finder_.Next();
   }

@@ -144,7 +144,7 @@ bool MemcachedFrontend::Switch(base::Arena& arena, MemcachedWork* work, Item* it
     return true;
   }
   switched_to_ = container.name();
-  standard_ = &container;
+  default_container_ = &container;
   work->table = Copy(container.definition.db + "/" + container.definition.table, arena);
   return true;
 }
@@ -198,10 +198,10 @@ void MemcachedFrontend::AccountEnded(base::Buffer& out) {
 void MemcachedFrontend::TakeSnapshot() {
   if (snapshot_ != nullptr && snapshot_->version == shared_.keyspaces->catalog.version()) return;
   former_snapshot_ = std::exchange(snapshot_, shared_.keyspaces->catalog.current());
-  standard_ = snapshot_->first;
+  default_container_ = snapshot_->first;
   if (switched_to_.empty()) return;
   // When the connection's container is gone, the connection gets no other container without asking.
-  standard_ = snapshot_->Find(switched_to_);
+  default_container_ = snapshot_->Find(switched_to_);
 }
 
 void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
@@ -209,7 +209,7 @@ void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   work->targets = arena.Allocate<MemcachedTarget>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     work->targets[i].name = switched_to_;
-    Resolve(keys[i], *snapshot_, standard_, arena, &work->targets[i]);
+    Resolve(keys[i], *snapshot_, default_container_, arena, &work->targets[i]);
   }
 }
 
@@ -303,10 +303,10 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
   }
   work->targets = arena.Allocate<MemcachedTarget>(1);
   MemcachedTarget& target = work->targets[0];
-  target.container = standard_;
+  target.container = default_container_;
   target.name = switched_to_;
-  if (standard_ == nullptr || !standard_->usable()) {
-    target.wrong = standard_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
+  if (default_container_ == nullptr || !default_container_->usable()) {
+    target.wrong = default_container_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
   }
   std::string why = WhyNot(target);
   if (why.empty()) why = snapshot_->config.options.flush_refusal;
@@ -321,7 +321,7 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
     return;
   }
   item->kind = Item::Kind::kRequest;
-  item->index = standard_->rows.get();
+  item->index = default_container_->rows.get();
   item->is_composite = true;
   item->request = keyspace::DeleteRowsRequest();
   item->request.account = account();

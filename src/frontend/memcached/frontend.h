@@ -78,8 +78,9 @@ class MemcachedFrontend final : public exec::Frontend {
   /// The snapshot before snapshot_, which items of a turn may use while the last of them is parsed
   /// again for the wait lane.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
-  const keyspace::Container* standard_ = nullptr;  ///< The container of keys that name none.
-  std::string switched_to_;                        ///< What `get @@name` chose; empty: nothing.
+  const keyspace::Container* default_container_ =
+      nullptr;               ///< The container of keys that name none.
+  std::string switched_to_;  ///< What `get @@name` chose; empty: nothing.
   /// Whether the account may see the table of switch_asked_; empty: nobody has asked.
   std::optional<model::Error> switch_answer_;
   /// The index of the container that the last `get @@name` was about. It is compared with that of

@@ -60,7 +60,7 @@ void MarkRepeated(std::span<RespCall> calls) {
 
 bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                              std::vector<RespCall>* calls, std::string* error) const {
-  if (IsOfManyKeys(command.verb)) {
+  if (NamesManyKeys(command.verb)) {
     RespCall& call = calls->emplace_back();
     call.verb = command.verb;
     call.arguments = arguments;
@@ -70,7 +70,7 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
     return error->empty();
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
-  if (IsOfMove(command.verb)) return MakeMoveCalls(command, arguments, arena, calls, error);
+  if (IsMoveVerb(command.verb)) return MakeMoveCalls(command, arguments, arena, calls, error);
   const size_t step = command.verb == Verb::kMSet || command.verb == Verb::kMSetNx ? 2 : 1;
   if (arguments.size() % step == 0 && step == 2) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -237,8 +237,8 @@ void RespFrontend::HideRow(RespCall& call, base::Arena& arena) {
 
 void RespFrontend::PutInStore(RespCall& call, base::Arena& arena) {
   call.is_string = true;
-  call.key = IsOfManyKeys(call.verb) ? RespKey()
-                                     : StoreKey(call.database, call.arguments[call.key_at], arena);
+  call.key = NamesManyKeys(call.verb) ? RespKey()
+                                      : StoreKey(call.database, call.arguments[call.key_at], arena);
 }
 
 void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands,

@@ -13,8 +13,8 @@
 
 namespace rowsocket::frontend {
 
-/// What a command does. The order matters: AsksEngine, IsOfString, IsGeneric, IsOfManyKeys and
-/// IsOfMove compare with the first or last verb of a part. A verb goes inside its part.
+/// What a command does. The order matters: AsksEngine, IsStringVerb, IsGeneric, NamesManyKeys and
+/// IsMoveVerb compare with the first or last verb of a part. A verb goes inside its part.
 enum class RespVerb : uint8_t {
   // Of the connection and the server:
   kPing,
@@ -108,9 +108,9 @@ enum class RespVerb : uint8_t {
 
 /// Whether the command asks the engine.
 constexpr bool AsksEngine(RespVerb verb) { return verb >= RespVerb::kHGet; }
-constexpr bool IsOfString(RespVerb verb) { return verb >= RespVerb::kGet; }
+constexpr bool IsStringVerb(RespVerb verb) { return verb >= RespVerb::kGet; }
 /// Whether the command names fields of a row.
-constexpr bool IsOfFields(RespVerb verb) {
+constexpr bool NamesFields(RespVerb verb) {
   switch (verb) {
     case RespVerb::kHGet:
     case RespVerb::kHMGet:
@@ -127,8 +127,8 @@ constexpr bool IsOfFields(RespVerb verb) {
       return false;
   }
 }
-constexpr bool IsOfMove(RespVerb verb) { return verb >= RespVerb::kMoveTake; }
-constexpr bool IsOfManyKeys(RespVerb verb) {
+constexpr bool IsMoveVerb(RespVerb verb) { return verb >= RespVerb::kMoveTake; }
+constexpr bool NamesManyKeys(RespVerb verb) {
   return verb >= RespVerb::kScan && verb <= RespVerb::kFlush;
 }
 /// Whether the command is for keys of any type, as those that Redis calls generic.
@@ -149,7 +149,7 @@ struct RespCommand {
 /// Whether the command is on one key, its first argument, and makes one call of it whatever its
 /// arguments are.
 constexpr bool HasOneKey(const RespCommand& command) {
-  return AsksEngine(command.verb) && !IsOfManyKeys(command.verb) && !IsOfMove(command.verb) &&
+  return AsksEngine(command.verb) && !NamesManyKeys(command.verb) && !IsMoveVerb(command.verb) &&
          command.verb != RespVerb::kEval && command.first_key == 1 && command.last_key == 1;
 }
 

@@ -44,7 +44,7 @@ std::string_view PrivilegesOf(RespVerb verb) {
     default:
       break;
   }
-  return IsOfString(verb) && !ReadsString(verb) ? "SELECT, INSERT, UPDATE" : "SELECT";
+  return IsStringVerb(verb) && !ReadsString(verb) ? "SELECT, INSERT, UPDATE" : "SELECT";
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::string RespDeniedText(const RespCall& call, const model::Account& account) 
 std::string RespNoField(const RespCall& call) {
   if (call.keyspace == nullptr || call.keyspace->fields.empty())
     return RespErrorText({ErrorCode::kFld}, RespWork());
-  return IsOfFields(call.verb)
+  return NamesFields(call.verb)
              ? "NOFIELD the table has no column of this name beside its key, or `fields` of "
                "rowsocket.keyspaces leaves it out"
              : "NOFIELD `fields` of rowsocket.keyspaces has a column that the table does not have";

@@ -55,7 +55,7 @@ bool IsHidden(const RespCall& call, std::string_view column) {
 bool HideFields(RespCall* call) {
   const Verb verb = call->verb;
   if ((!HasFields(*call) && call->expiring_container == nullptr) ||
-      !(verb == Verb::kRequire || IsOfFields(verb)))
+      !(verb == Verb::kRequire || NamesFields(verb)))
     return true;
   const auto& arguments = call->arguments;
   const bool has_many = verb == Verb::kHMGet || verb == Verb::kHDel;

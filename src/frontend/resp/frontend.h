@@ -228,9 +228,10 @@ class RespFrontend final : public exec::Frontend {
   void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
   /// Commands that change the connection's state: its database, MULTI, or its end. False: the
   /// command is none of these.
-  bool AnswerOfState(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
+  bool AnswerConnectionVerb(RespVerb verb, Arguments arguments, base::Buffer& out,
+                            exec::Item* item);
   /// Commands that tell what clients and tools want to know. False: the command is none of these.
-  bool AnswerOfServer(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
+  bool AnswerServerVerb(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
   void Reset(exec::Item* item);
   /// Empty, or the text of an error.
   std::string_view Select(std::string_view text);

@@ -44,7 +44,7 @@ void WriteShape(const RespCall& call, std::string* shape) {
   if (call.expiring_container != nullptr)
     AppendSized(call.expiring_container->definition.expire_time_column, shape);
   const Verb verb = call.verb;
-  if (!IsOfFields(verb) && verb != Verb::kRequire) return;
+  if (!NamesFields(verb) && verb != Verb::kRequire) return;
   const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
   const bool has_many = has_pairs || verb == Verb::kHMGet || verb == Verb::kHDel;
   const size_t end = has_many ? call.arguments.size() : 3;

@@ -37,7 +37,7 @@ std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options
 bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
                             std::string* error) const {
   const std::string_view key = call->arguments[call->key_at];
-  call->may_be_string = IsOfString(call->verb) || IsGeneric(call->verb);
+  call->may_be_string = IsStringVerb(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
     const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
     if (keyspace != nullptr) return PlaceInKeyspace(*keyspace, writes, arena, call, error);
@@ -71,12 +71,12 @@ bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::
     return Fail("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
                 error);
   }
-  if (IsOfMove(call->verb)) return Fail(kRespMovesStrings, error);
+  if (IsMoveVerb(call->verb)) return Fail(kRespMovesStrings, error);
   if (call->verb == Verb::kMGet) {
     HideRow(*call, arena);
     return true;
   }
-  if (IsOfString(call->verb)) return Fail(kRespWrongType, error);
+  if (IsStringVerb(call->verb)) return Fail(kRespWrongType, error);
   call->may_be_string = false;
   call->keyspace = &definition;
   call->key = {definition.db, definition.table, definition.index, ParseRespParts(key, arena)};

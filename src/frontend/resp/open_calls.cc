@@ -34,8 +34,8 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
         HideRow(call, arena);
         return Found::kAgain;
       }
-      if (IsOfString(call.verb)) {
-        *error = IsOfMove(call.verb) ? kRespMovesStrings : kRespWrongType;
+      if (IsStringVerb(call.verb)) {
+        *error = IsMoveVerb(call.verb) ? kRespMovesStrings : kRespWrongType;
         return Found::kWrong;
       }
     } else if (call.index == nullptr) {

@@ -284,7 +284,7 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
     return;
   }
   if (verb == Verb::kRequire) names->filter_columns.emplace_back(arguments[2]);
-  if (!IsOfFields(verb)) return;
+  if (!NamesFields(verb)) return;
   if (verb == Verb::kHSet || verb == Verb::kHMSet) {
     for (size_t i = 2; i + 1 < arguments.size(); i += 2) {
       const auto known = std::find(names->columns.begin(), names->columns.end(), arguments[i]);

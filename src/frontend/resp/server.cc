@@ -128,8 +128,8 @@ void RespFrontend::AnswerServer(const RespCommand& command, Arguments arguments,
   if (command.verb == Verb::kHello) return Hello(arguments, arena, item);
   if (command.verb == Verb::kAuth) return Auth(arguments, arena, item);
   base::Buffer out;
-  if (!AnswerOfState(command.verb, arguments, out, item) &&
-      !AnswerOfServer(command.verb, arguments, out, item)) {
+  if (!AnswerConnectionVerb(command.verb, arguments, out, item) &&
+      !AnswerServerVerb(command.verb, arguments, out, item)) {
     settings_.info->AddRefused(command);
     return Reject(command.refusal, arena, item);
   }
@@ -140,7 +140,8 @@ void RespFrontend::AnswerServer(const RespCommand& command, Arguments arguments,
   Answer(out.view(), arena, item);
 }
 
-bool RespFrontend::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+bool RespFrontend::AnswerConnectionVerb(Verb verb, Arguments arguments, base::Buffer& out,
+                                        Item* item) {
   std::string_view error;
   switch (verb) {
     case Verb::kQuit:
@@ -181,7 +182,7 @@ bool RespFrontend::AnswerOfState(Verb verb, Arguments arguments, base::Buffer& o
   return true;
 }
 
-bool RespFrontend::AnswerOfServer(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
   switch (verb) {
     case Verb::kPing:
       AppendPing(arguments, &out);

@@ -17,7 +17,7 @@ namespace {
 
 /// Whether the command may stand between MULTI and EXEC.
 bool MayBeQueued(Verb verb) {
-  return (AsksEngine(verb) && !IsOfManyKeys(verb) && verb != Verb::kMSetNx) ||
+  return (AsksEngine(verb) && !NamesManyKeys(verb) && verb != Verb::kMSetNx) ||
          verb == Verb::kPing || verb == Verb::kEcho || verb == Verb::kPublish ||
          verb == Verb::kOnce || verb == Verb::kTime || verb == Verb::kUnwatch;
 }

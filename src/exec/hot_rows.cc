@@ -34,6 +34,14 @@ size_t CharacterBytes(std::string_view text) {
 
 /// Appends a text that may have any bytes: those that are no character as \xHH.
 void AppendShown(std::string_view text, std::string* shown) {
+  // Most keys are numbers or names.
+  const auto other =
+      std::find_if(text.begin(), text.end(), [](char byte) { return byte < ' ' || byte > '~'; });
+  const auto plain = static_cast<size_t>(other - text.begin());
+  if (shown->size() + plain <= model::kHotKeyBytesMax) {
+    shown->append(text.substr(0, plain));
+    text.remove_prefix(plain);
+  }
   while (!text.empty() && shown->size() < model::kHotKeyBytesMax) {
     const size_t bytes = CharacterBytes(text);
     if (bytes == 0) {
@@ -69,50 +77,58 @@ HotRowCounts& HotRowCounts::operator+=(const HotRowCounts& other) {
   return *this;
 }
 
+// Rows of two schemas, or found by two indexes, seldom have the same key and table.
 size_t HotRowSketch::Hash::operator()(const HotRowName& name) const {
-  const uint64_t table = HashText(HashText(0, name.schema), name.table);
-  return HashText(HashText(table, name.index), name.key);
+  return HashText(HashText(0, name.key), name.table);
 }
 
-// The ranks keep iterators, which hold as long as the table of hashes does not grow.
+// The heap keeps iterators, which hold as long as the table of hashes does not grow. A count that
+// rises leaves the heap as it is (TakeLowest).
 void HotRowSketch::Add(const HotRowName& name, const HotRowCounts& counts) {
-  if (rows_.empty()) rows_.reserve(rows_max_);
-  const Row known = rows_.find(name);
-  if (known != rows_.end()) return Raise(known, counts);
-  if (rows_.size() >= rows_max_) return ReplaceLowest(name, counts);
-  const Row added = rows_.emplace(name, counts).first;
-  try {
-    ranks_.insert({counts.*measure_, added});
-  } catch (const std::bad_alloc&) {
-    rows_.erase(added);
-    throw;
+  if (rows_.empty()) {
+    rows_.reserve(rows_max_);
+    heap_.reserve(rows_max_);
   }
+  const auto known = rows_.find(name);
+  if (known != rows_.end()) {
+    known->second += counts;
+    return;
+  }
+  if (rows_.size() >= rows_max_) return ReplaceLowest(name, counts);
+  PutOnHeap(rows_.emplace(name, counts).first);
 }
 
-void HotRowSketch::Raise(Row row, const HotRowCounts& counts) {
-  auto rank = ranks_.extract(Rank{row->second.*measure_, row});
-  row->second += counts;
-  rank.value().count = row->second.*measure_;
-  ranks_.insert(std::move(rank));
+void HotRowSketch::PutOnHeap(Rows::iterator row) {
+  heap_.push_back({row->second.*measure_, row});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+// A rank whose row has risen since goes back with the count that the row has. The first that has
+// not is the lowest of all, because no row has less than its rank says.
+HotRowSketch::Rank HotRowSketch::TakeLowest() {
+  while (true) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Rank rank = heap_.back();
+    heap_.pop_back();
+    if (rank.row->second.*measure_ == rank.count) return rank;
+    PutOnHeap(rank.row);
+  }
 }
 
 // A row that comes anew takes the place of the one with the lowest count, and its count. Without
 // memory for its name there is one row less.
 void HotRowSketch::ReplaceLowest(const HotRowName& name, const HotRowCounts& counts) {
-  auto rank = ranks_.extract(ranks_.begin());
-  auto row = rows_.extract(rank.value().row);
-  const uint64_t taken_over = rank.value().count;
+  const Rank lowest = TakeLowest();
+  auto row = rows_.extract(lowest.row);
   row.key() = name;
   row.mapped() = counts;
-  row.mapped().*measure_ += taken_over;
-  if (measure_ == &HotRowCounts::requests) row.mapped().overcount += taken_over;
-  rank.value().row = rows_.insert(std::move(row)).position;
-  rank.value().count = rank.value().row->second.*measure_;
-  ranks_.insert(std::move(rank));
+  row.mapped().*measure_ += lowest.count;
+  if (measure_ == &HotRowCounts::requests) row.mapped().overcount += lowest.count;
+  PutOnHeap(rows_.insert(std::move(row)).position);
 }
 
 void HotRowSketch::Clear() {
-  ranks_.clear();
+  heap_.clear();
   rows_.clear();
 }
 

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <functional>
 #include <random>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -56,7 +55,7 @@ struct HotRowCounts {
   HotRowCounts& operator+=(const HotRowCounts& other);
 };
 
-/// The rows of a slice with the highest counts, by one measure.
+/// The rows of a slice with the highest counts, by one measure. Counts only rise.
 class HotRowSketch {
  public:
   using Measure = uint64_t HotRowCounts::*;
@@ -72,24 +71,22 @@ class HotRowSketch {
   void Clear();
 
  private:
-  using Row = Rows::iterator;
-  /// Where a row stands among the others, from the lowest count.
+  /// A row, and the count that it had when it was put on the heap: at most the one that it has.
   struct Rank {
     uint64_t count;
-    Row row;
-    bool operator<(const Rank& other) const {
-      if (count != other.count) return count < other.count;
-      return std::less<>()(&*row, &*other.row);
-    }
+    Rows::iterator row;
+    /// The heap's first rank is the lowest.
+    bool operator<(const Rank& other) const { return count > other.count; }
   };
 
-  void Raise(Row row, const HotRowCounts& counts);
+  void PutOnHeap(Rows::iterator row);
+  Rank TakeLowest();
   void ReplaceLowest(const HotRowName& name, const HotRowCounts& counts);
 
   const size_t rows_max_;
   const Measure measure_;
   Rows rows_;
-  std::set<Rank> ranks_;  ///< One for each of `rows_`.
+  std::vector<Rank> heap_;  ///< One for each of `rows_`.
 };
 
 class HotRows {

@@ -10,6 +10,9 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// No client's since_ns.
+constexpr int64_t kNoTime = INT64_MIN;
+
 /// `client` where its replies are held, else null.
 TurnClient* HeldClient(TurnClient& client) { return client.may_see_undurable ? &client : nullptr; }
 
@@ -38,7 +41,8 @@ ItemRun* ItemRuns::Begin(const TurnItem& item) {
 
 // A unit is a run by itself, as is an item that is no request, and nobody joins them: `index` is
 // null then, which no request's index is. What a find is compared with is in local variables,
-// because this loop is most of what watching a find costs (adr/0024).
+// because this loop is most of what watching a find costs (adr/0024): kNoTime where the client of
+// the run has held replies, which no other client's items may join.
 void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
   runs_.clear();
   oldest_ns_ = INT64_MAX;
@@ -50,23 +54,21 @@ void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
   const model::Account* account = nullptr;
   int64_t since_ns = 0;
   uint32_t verb = 0, count = 0;
-  bool is_held = false;
   uint64_t rows_read = 0;
   for (const TurnItem& item : items) {
     if (!item.is_finished()) continue;
     const bool is_of_run = item.item.index == index && item.item.verb == verb &&
                            item.item.kind == Item::Kind::kRequest && item.item.unit == nullptr &&
-                           (item.client == client || (item.client->since_ns == since_ns &&
-                                                      !is_held && !item.client->may_see_undurable &&
-                                                      item.client->frontend->account() == account));
+                           (item.client == client ||
+                            (item.client->since_ns == since_ns && !item.client->may_see_undurable &&
+                             item.client->frontend->account() == account));
     if (!is_of_run) [[unlikely]] {
       End(run, std::exchange(count, 0), std::exchange(rows_read, 0));
       run = Begin(item);
       index = run != nullptr && run->unit == nullptr ? run->index : nullptr;
       verb = item.item.verb;
-      since_ns = item.client->since_ns;
+      since_ns = HeldClient(*item.client) == nullptr ? item.client->since_ns : kNoTime;
       account = item.client->frontend->account();
-      is_held = item.client->may_see_undurable;
     }
     client = item.client;
     ++count;

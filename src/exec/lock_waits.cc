@@ -85,9 +85,7 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
     net::GatedOutput& out = client.connection.out();
     if (is_open) {
       client.frontend->Reply(job.item, out.bytes());
-      CountAnswer(job.item, job.outcome.error, 0, core_.stats);
-      client.frontend->CountAnswer(!job.outcome.ok());
-      client.frontend->Finished(job.item, job.outcome.error);
+      EndItem(job.item, job.outcome.error, 0, *client.frontend, core_.stats);
     } else {
       out.bytes().Append(job.reply());
     }

@@ -82,9 +82,7 @@ void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
   });
 }
 
-}  // namespace
-
-void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
+void CountInStats(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
   if (!answer.ok()) {
     stats.Add(ErrorStat(answer.code));
     const bool is_failure =
@@ -103,6 +101,15 @@ void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, St
     stats.Add(Stat::kAuthsTried);
     stats.Add(answer.ok() ? Stat::kAuths : Stat::kAuthsFailed);
   }
+}
+
+}  // namespace
+
+void EndItem(const Item& item, const model::Error& answer, uint64_t rows, Frontend& frontend,
+             StatBlock& stats) {
+  CountInStats(item, answer, rows, stats);
+  frontend.CountAnswer(!answer.ok());
+  frontend.Finished(item, answer);
 }
 
 TurnItem& Turn::Add(TurnClient& client) {
@@ -486,10 +493,8 @@ void Turn::FinishItem(TurnItem& item) {
   item.progress = TurnItem::Progress::kFinished;
   const bool is_request = item.item.kind == Item::Kind::kRequest;
   const model::Error& answer = is_request ? item.answer : item.item.error;
-  CountAnswer(item.item, answer, item.rows, stats_);
   if (item.ran_alone != RanAlone::kNot) stats_.Add(UnmergedStat(item.ran_alone));
-  item.client->frontend->CountAnswer(!answer.ok());
-  item.client->frontend->Finished(item.item, answer);
+  EndItem(item.item, answer, item.rows, *item.client->frontend, stats_);
 }
 
 }  // namespace rowsocket::exec

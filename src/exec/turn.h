@@ -132,8 +132,10 @@ struct TurnItem {
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };
 
-/// Counts an item once it has its final answer.
-void CountAnswer(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats);
+/// Counts an item that has its final answer, in `stats` and for its connection, and lets its
+/// frontend be done with it.
+void EndItem(const Item& item, const model::Error& answer, uint64_t rows, Frontend& frontend,
+             StatBlock& stats);
 
 class Turn {
  public:

@@ -62,8 +62,7 @@ void WaitLane::Fail(WaitJob& job, model::Error error) {
   if (job.item.opens()) return;
   job.frontend->ReplyError(job.item, error, job.out.bytes());
   StatBlock stats(stats_);
-  CountAnswer(job.item, error, 0, stats);
-  job.frontend->Finished(job.item, error);
+  EndItem(job.item, error, 0, *job.frontend, stats);
 }
 
 }  // namespace rowsocket::exec

@@ -94,6 +94,15 @@ TEST_F(WaitLaneTest, FailedCommitIsAnswered) {
   EXPECT_EQ(0u, stats_.Sum(Stat::kCommits));
 }
 
+TEST_F(WaitLaneTest, RequestForWhichThereIsNoThreadIsAnErrorOfItsConnection) {
+  StartLane(0);
+  Submit(Increment("2"));
+  EXPECT_EQ("1\t1\t146\n", owner_.NextReply());
+  EXPECT_EQ(1u, stats_.Sum(ErrorStat(model::ErrorCode::kLockWait)));
+  EXPECT_EQ(1u, frontend_->answers());
+  EXPECT_EQ(1u, frontend_->errors());
+}
+
 TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   std::vector<size_t> with_tables;
   store_.SetHook([&](const Call& call) {

@@ -276,7 +276,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   for (TurnItem& item : items) {
     if (item.is_executed() || item.client->stopped()) continue;
     const bool goes_on =
-        IsShared(item) ? ExecuteRow(session, item) : ExecuteItem(session, item, false);
+        IsShared(item) ? ExecuteAsOneRow(session, item) : ExecuteItem(session, item, false);
     if (!goes_on) return false;
     item.progress = TurnItem::Progress::kExecuted;
   }
@@ -336,7 +336,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
   NoteReply(out.size() - reply_begin);
   NoteTime(item, outcome);
-  EndWaits(item, outcome);
+  AnswerCommonWait(item, outcome);
   return true;
 }
 
@@ -379,12 +379,12 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
     was_conflict_ = true;
   } else if (outcome.result != Result::kDeadlock) {
     item.Settle(outcome.error);
-    EndWaits(item, outcome);
+    AnswerCommonWait(item, outcome);
   }
 }
 
 // An item that waits for the same lock would else begin to wait when this one has given up.
-void Turn::EndWaits(const TurnItem& item, const engine::Outcome& outcome) {
+void Turn::AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Error answer = outcome.error;
   if (waits_ == Waits::kNever || !model::EndsWait(answer)) return;
   if (outcome.result == Result::kGivesWay || outcome.waits_elsewhere) return;

@@ -214,8 +214,11 @@ class Turn {
   static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
-  bool ExecuteRow(engine::Session& session, TurnItem& first);
-  bool ExecuteOnRow(engine::Session& session, TurnItem& first);
+  /// Executes `first`, whose row other items of the turn name too: with them on the open row, or by
+  /// itself where the row cannot be opened. False when the transaction is lost.
+  bool ExecuteAsOneRow(engine::Session& session, TurnItem& first);
+  /// Executes the items that name the row of `first` on the row that the session has opened.
+  bool ExecuteItemsOfRow(engine::Session& session, TurnItem& first);
   void StopRow(TurnItem& first, model::Error error);
   bool IsNext(const TurnItem& item) const;
   bool CloseRows(engine::Session& session);
@@ -223,7 +226,7 @@ class Turn {
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
   /// Gives the items behind this one the same answer, if the answer says that their common wait has
   /// ended.
-  void EndWaits(const TurnItem& item, const engine::Outcome& outcome);
+  void AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome);
   static void ReplySettled(const TurnItem& item, base::Buffer& out);
   static void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);

@@ -32,14 +32,14 @@ bool Turn::IsNext(const TurnItem& item) const {
   return previous.client != item.client || previous.is_executed();
 }
 
-bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
+bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
   SharedRow& row = rows_.at(first.shared_row);
   if (row.reason != NotMergeable::kNone) {
     first.ran_alone = Because(row.reason);
     return ExecuteItem(session, first, false);
   }
   const engine::RowOpening opening = session.BeginRow(*first.item.index, first.item.request);
-  if (opening.opened()) return ExecuteOnRow(session, first);
+  if (opening.opened()) return ExecuteItemsOfRow(session, first);
   if (opening.reason != NotMergeable::kNone) {
     first.ran_alone = Because(opening.reason);
     if (ConcernsTable(opening.reason)) row.reason = opening.reason;
@@ -58,14 +58,14 @@ bool Turn::ExecuteRow(engine::Session& session, TurnItem& first) {
   const bool gives_way = opening.outcome.result == Result::kGivesWay;
   if (is_killed || (waits_ == Waits::kTogether && !gives_way && model::EndsWait(error))) {
     first.Settle(error);
-    EndWaits(first, opening.outcome);
+    AnswerCommonWait(first, opening.outcome);
   }
   // Each request gets the error that it would have had by itself.
   return ExecuteItem(session, first, false);
 }
 
 // Requests that do not fit the open row are left for their own place in the turn.
-bool Turn::ExecuteOnRow(engine::Session& session, TurnItem& first) {
+bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
   uint64_t requests = 0;
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
     if (item->is_executed() || item->is_settled() || item->client->stopped() || !IsNext(*item))

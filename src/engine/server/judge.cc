@@ -44,7 +44,7 @@ Outcome Judge::MayOpen(const IndexNames& names, const model::Account& account) {
 }
 
 Outcome Judge::Decide(IndexState& index, const Request& request, bool is_known) {
-  Rights& rights = index.rights().Of(request.account->id(), turn_);
+  Rights& rights = index.rights().Of(request.account->id(), grants_seen_);
   if (is_known && (NeedsOf(request) & rights.denied_on_all) != 0) return Denied();
   if (!is_known || !rights.is_whole) {
     const Outcome outcome = LookUp(index, request, &rights);
@@ -62,7 +62,7 @@ Outcome Judge::Decide(IndexState& index, const Request& request, bool is_known) 
 Outcome Judge::LookUp(IndexState& index, const Request& request, Rights* rights) {
   const model::Account& account = *request.account;
   if (account.ended()) return Outcome::Fail(ErrorCode::kUnauth);
-  rights->Begin(account.id(), turn_, tables_.generation());
+  rights->Begin(account.id(), grants_seen_, tables_.generation());
   bool has_account = false;
   const Outcome looked = Look(account, index.names().db, &has_account);
   if (!looked.ok()) return looked;

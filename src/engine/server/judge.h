@@ -31,7 +31,7 @@ class Judge {
 
   /// What was looked up before does not count any more, unless no grants have changed since.
   void BeginTurn() {
-    if (reader_.MayHaveChanged()) ++turn_;
+    if (reader_.MayHaveChanged()) ++grants_seen_;
     is_first_ = true;
     gave_up_ = false;
   }
@@ -41,8 +41,9 @@ class Judge {
   /// Whether the account may see the table (engine::Session::MayOpen).
   Outcome MayOpen(const IndexNames& names, const model::Account& account);
   Outcome MayExecute(IndexState& index, const model::Request& request) {
-    const Rights& rights = index.rights().Of(request.account->id(), turn_);
-    const bool is_known = rights.account == request.account->id() && rights.turn == turn_ &&
+    const Rights& rights = index.rights().Of(request.account->id(), grants_seen_);
+    const bool is_known = rights.account == request.account->id() &&
+                          rights.grants_seen == grants_seen_ &&
                           rights.generation == tables_.generation() && !request.account->ended();
     if (is_known && (NeedsOf(request) & ~rights.on_all_opened) == 0) [[likely]]
       return {};
@@ -67,7 +68,8 @@ class Judge {
   const bool waits_;
   const unsigned wait_s_;
   PrivilegeReader reader_;
-  uint64_t turn_ = 1;     ///< The turn from which on looks count.
+  /// What was looked up under an earlier number is looked up again: grants may have changed.
+  uint64_t grants_seen_ = 1;
   bool is_first_ = true;  ///< No request of the turn has been executed.
   bool gave_up_ = false;  ///< In this turn a wait has taken too long: no other one begins.
 };

@@ -47,9 +47,9 @@ Privileges NeedsOf(const Request& request) {
          (edit.may_update.empty() ? 0 : kUpdate);
 }
 
-void Rights::Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation) {
+void Rights::Begin(uint64_t account_id, uint64_t seen, uint64_t of_generation) {
   account = account_id;
-  turn = in_turn;
+  grants_seen = seen;
   generation = of_generation;
   is_whole = false;
   denied_on_all = 0;
@@ -112,11 +112,12 @@ bool Rights::AllowEdit(const model::Edit& edit) const {
 }
 
 // Where several accounts of one turn share a place, there are too few places.
-Rights& RightsKept::Of(uint64_t account_id, uint64_t turn) {
+Rights& RightsKept::Of(uint64_t account_id, uint64_t grants_seen) {
   if (rights_.empty()) rights_.resize(model::kRightsKeptMin);
   for (;;) {
     Rights& found = rights_[account_id & (rights_.size() - 1)];
-    const bool is_in_use = found.turn == turn && found.account != account_id && found.account != 0;
+    const bool is_in_use =
+        found.grants_seen == grants_seen && found.account != account_id && found.account != 0;
     if (!is_in_use || rights_.size() >= model::kRightsKeptMax) return found;
     const size_t more = 2 * rights_.size();
     rights_.clear();

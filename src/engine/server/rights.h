@@ -15,7 +15,7 @@ namespace rowsocket::engine::server {
 
 struct Rights {
   uint64_t account = 0;  ///< The account's id; 0: none yet.
-  uint64_t turn = 0;
+  uint64_t grants_seen = 0;
   uint64_t generation = 0;  ///< That of the session's tables; see tables.h.
   /// The look went on to the table and its columns. Otherwise only `on_all_opened` and
   /// `denied_on_all` are known.
@@ -26,7 +26,7 @@ struct Rights {
   Privileges denied_on_all = 0;   ///< Those that it has on no column of the table.
   std::vector<Privileges> columns, filters, key;
 
-  void Begin(uint64_t account_id, uint64_t in_turn, uint64_t of_generation);
+  void Begin(uint64_t account_id, uint64_t seen, uint64_t of_generation);
   /// Notes that the account has these privileges on the whole table.
   void SetTable(Privileges privileges) { on_all_opened = on_table = on_some_column = privileges; }
   /// Ends a whole look.
@@ -48,7 +48,7 @@ class RightsKept {
  public:
   /// The place for a look of this account, which may hold an older look, or that of another
   /// account.
-  Rights& Of(uint64_t account_id, uint64_t turn);
+  Rights& Of(uint64_t account_id, uint64_t grants_seen);
 
  private:
   std::vector<Rights> rights_;  ///< By the account's id; as many as a power of 2.

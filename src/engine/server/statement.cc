@@ -72,21 +72,21 @@ int Statement::WriteRow(TABLE* table) {
   int refused = RefuseChange();
   if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_INSERT);
   if (refused != 0) return refused;
-  return Wrote(*table, table->file->ha_write_row(table->record[0]));
+  return NoteWrite(*table, table->file->ha_write_row(table->record[0]));
 }
 
 int Statement::UpdateRow(TABLE* table) {
   int refused = RefuseChange();
   if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_UPDATE);
   if (refused != 0) return refused;
-  return Wrote(*table, table->file->ha_update_row(table->record[1], table->record[0]));
+  return NoteWrite(*table, table->file->ha_update_row(table->record[1], table->record[0]));
 }
 
 int Statement::DeleteRow(TABLE* table) {
   int refused = RefuseChange();
   if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_DELETE);
   if (refused != 0) return refused;
-  return Wrote(*table, table->file->ha_delete_row(table->record[0]));
+  return NoteWrite(*table, table->file->ha_delete_row(table->record[0]));
 }
 
 bool Statement::NoteFullTextChange(const OpenTable& open, const Outcome& outcome) {

@@ -64,7 +64,7 @@ class Statement {
   /// kReported.
   int CheckForeignKeys(TABLE* table, int sql_command);
   /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
-  int Wrote(const TABLE& table, int error);
+  int NoteWrite(const TABLE& table, int error);
   /// Writes the events of the statement's rows out of the pending buffer, with the mark that ends a
   /// statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);

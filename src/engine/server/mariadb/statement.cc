@@ -39,7 +39,7 @@ void Statement::PrepareForRows(const OpenTable& open) {
 
 int Statement::CheckForeignKeys(TABLE*, int) { return 0; }
 
-int Statement::Wrote(const TABLE& table, int error) {
+int Statement::NoteWrite(const TABLE& table, int error) {
   if (error != 0) return error;
   has_changed_rows_ = true;
   if (!RollsBack(table)) {

@@ -100,7 +100,7 @@ int Statement::CheckForeignKeys(TABLE* table, int sql_command) {
   return is_refused ? ForeignKeyError(thd, *table) : 0;
 }
 
-int Statement::Wrote(const TABLE&, int error) {
+int Statement::NoteWrite(const TABLE&, int error) {
   if (error == 0) {
     has_changed_rows_ = true;
     tables_.SetChangedRows(true);

@@ -226,7 +226,7 @@ bool IndexState::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   return true;
 }
 
-int IndexState::Position(OpenTable& open, bool reads_key) {
+int IndexState::PrepareToRead(OpenTable& open, bool reads_key) {
   // Other engines compare a row's key part by part to find the next one with the same key.
   reads_key = reads_key || !open.is_innodb;
   if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]]

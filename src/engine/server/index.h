@@ -90,7 +90,7 @@ class IndexState {
   /// Makes the handler of the instance that finds use ready to read through this index, unless it
   /// is ready. `reads_key`: the rows' key parts are compared, so that they are read even where they
   /// are no opened columns.
-  int Position(OpenTable& open, bool reads_key);
+  int PrepareToRead(OpenTable& open, bool reads_key);
 
  private:
   bool IsResolvedForRead(const Tables& tables) const {

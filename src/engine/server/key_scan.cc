@@ -233,7 +233,7 @@ void KeyScan::StorePosition() {
 int KeyScan::First() {
   if (nothing_) return HA_ERR_KEY_NOT_FOUND;
   if (open_->access == Access::kRead) {
-    const int error = index_->Position(*open_, checks_rows_);
+    const int error = index_->PrepareToRead(*open_, checks_rows_);
     if (error != 0) return error;
   }
   if (merges_) return SkipUnqualified(merge_.First(key_image_.data(), key_map_, flag_));

@@ -122,11 +122,6 @@ class Daemon::Running {
 
  private:
   bool StartLogins(const DaemonSettings& settings, std::string* error) {
-    const std::string why = settings.checks_accounts ? engine::server::WhyNoLogins() : "";
-    if (!why.empty()) {
-      *error = std::string(name_) + "_accounts: " + why;
-      return false;
-    }
     desk_ = std::make_unique<exec::LoginDesk>(checker_, settings.auth_threads);
     return desk_->Start() || NoLoginThread(error);
   }

@@ -22,9 +22,6 @@ namespace rowsocket::engine::server {
 class LoginVio;
 struct LoggedIn;
 
-/// Empty: logins are checked.
-inline std::string WhyNoLogins() { return {}; }
-
 class ServerLogins final : public LoginChecker {
  public:
   ~ServerLogins() override { watch_.Stop(); }

@@ -29,7 +29,7 @@ struct OpenTable {
   bool rolls_back = false;            ///< The engine can take a statement back (InnoDB).
   bool changed = false;               ///< The table was written to in this turn.
   MYSQL_LOCK* lock = nullptr;         ///< Held from its first use in a turn to its end, or longer.
-  MDL_ticket* commit_lock = nullptr;  ///< Held with `lock`, for writes that cannot be taken back.
+  MDL_ticket* commit_lock = nullptr;  ///< In MariaDB, held with `lock`: TakeStatementCommitLock.
   uint64_t used_in = 0;               ///< The last turn that locked it.
   bool stays_locked = false;          ///< The lock stays between turns that only read.
   bool is_innodb = false;             ///< An InnoDB table that is not partitioned.
@@ -46,8 +46,8 @@ struct OpenTable {
   std::deque<TableReference> list;
   std::vector<std::unique_ptr<std::string>> names;
   std::vector<TABLE*> tables;
-  /// For writes: the references to each table whose rows may change. A new foreign key can come
-  /// without a lock of the parent (CREATE TABLE of a child).
+  /// For writes in MariaDB: the references to each table whose rows may change. A new foreign key
+  /// can come without a lock of the parent (CREATE TABLE of a child).
   std::vector<References> references;
 
   /// A copy of the text, which stays where it is while the table is open.

@@ -27,8 +27,8 @@ class TableLocks {
   /// must not be what has to wait: the lock of the commit is taken before the change. It is taken
   /// after the lock of the table and held no longer, because all other commits of the server may
   /// wait for it. In MySQL nothing: every table that is served takes part in transactions.
-  Outcome TakeCommitLock(OpenTable& open);
-  void ReleaseCommitLock(OpenTable& open);
+  Outcome TakeStatementCommitLock(OpenTable& open);
+  void ReleaseStatementCommitLock(OpenTable& open);
 
   /// Whether a table of the session is out of date, or another session waits for one.
   bool OthersWaitForTables() const;

@@ -91,7 +91,7 @@ Outcome Tables::TakeLock(OpenTable& open) {
   open.used_in = turn_;
   locked_.push_back(&open);
   if (open.access == Access::kRead || open.rolls_back) return {};
-  const Outcome outcome = locks_.TakeCommitLock(open);
+  const Outcome outcome = locks_.TakeStatementCommitLock(open);
   if (!outcome.ok()) Unlock(open);
   return outcome;
 }
@@ -110,7 +110,7 @@ int Tables::Resume(OpenTable& open) {
 void Tables::ReleaseLock(OpenTable& open) {
   UnlockTables(thd_.get(), open.lock, open.stays_locked);
   open.lock = nullptr;
-  locks_.ReleaseCommitLock(open);
+  locks_.ReleaseStatementCommitLock(open);
   if (open.changed) ForgetQueries(thd_.get(), open.table);
   open.changed = false;
   for (TABLE* table : open.tables) {

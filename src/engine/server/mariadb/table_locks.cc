@@ -10,7 +10,7 @@ Outcome TableLocks::TakeBackupLock(const TABLE& table) {
                                 : Take(key, MDL_BACKUP_DML, 1u << 1);
 }
 
-Outcome TableLocks::TakeCommitLock(OpenTable& open) {
+Outcome TableLocks::TakeStatementCommitLock(OpenTable& open) {
   THD* thd = thd_.get();
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
@@ -21,7 +21,7 @@ Outcome TableLocks::TakeCommitLock(OpenTable& open) {
   return {};
 }
 
-void TableLocks::ReleaseCommitLock(OpenTable& open) {
+void TableLocks::ReleaseStatementCommitLock(OpenTable& open) {
   if (open.commit_lock != nullptr) thd_.get()->mdl_context.release_lock(open.commit_lock);
   open.commit_lock = nullptr;
 }

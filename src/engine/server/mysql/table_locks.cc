@@ -9,7 +9,7 @@ Outcome TableLocks::TakeBackupLock(const TABLE&) {
   return Take(key, MDL_INTENTION_EXCLUSIVE, 1u << 0);
 }
 
-Outcome TableLocks::TakeCommitLock(OpenTable&) { return {}; }
-void TableLocks::ReleaseCommitLock(OpenTable&) {}
+Outcome TableLocks::TakeStatementCommitLock(OpenTable&) { return {}; }
+void TableLocks::ReleaseStatementCommitLock(OpenTable&) {}
 
 }  // namespace rowsocket::engine::server

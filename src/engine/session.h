@@ -21,7 +21,7 @@
 //   S3  When Commit of a turn that writes returns success, every change of the turn is durable as
 //       the server is configured, and so is everything of other sessions that the turn has seen,
 //       unless all that the turn has executed were relaxed writes; when Commit returns an error, no
-//       change is there.
+//       change is there, except that nobody knows with kUnknown.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
 //       kBusy and nothing was changed by that statement.
 //   S5  After ReleaseTables a session holds nothing between turns that makes another session wait.
@@ -81,7 +81,7 @@ struct Outcome {
     kDone,
     kFailed,  ///< The statement failed with `error`, which is the answer.
     /// Another session holds a lock that this statement needs. `error` is the error of a wait that
-    /// runs out of time. With LockWait::kNever only.
+    /// runs out of time. With LockWait::kNever, or after RefuseWaits, only.
     kBusy,
     /// A table that this session holds stands in another session's way (a DDL statement that this
     /// session would deadlock with, an old version of the table): the caller gives the tables back,
@@ -99,8 +99,9 @@ struct Outcome {
     /// Too much for one transaction, or for an engine that cannot take this statement or unit back
     /// alone; the requests may well succeed in transactions of their own.
     kTooLarge,
-    /// The result of a Commit whose changes are there, and may be gone after a failover. No client
-    /// is told that its request has succeeded, nor that it has failed.
+    /// The result of a Commit whose changes may be there or not, on this server, after a failover
+    /// or in the rest of its cluster. No client is told that its request has succeeded, nor that it
+    /// has failed.
     kUnknown,
   };
   Result result = Result::kDone;
@@ -263,7 +264,7 @@ class Session {
   /// next.
   virtual bool PrepareCommit() = 0;
 
-  /// Ends the turn. On an error nothing of the turn is left.
+  /// Ends the turn. On an error nothing of the turn is left, unless the result is kUnknown.
   virtual Outcome Commit() = 0;
   /// Ends the turn, if there is one: a call outside of a turn may have thrown.
   virtual void Rollback() = 0;

@@ -21,7 +21,8 @@
 //   kInterrupted          the handler's error of a request that KILL ends
 //   kRecoveryThatWrites   the greatest innodb_force_recovery with which InnoDB still writes
 //
-// Threads: the session's own, unless a function says otherwise. No function waits or throws.
+// Threads: the session's own, unless a function says otherwise. No function throws; LockTables
+// alone may wait.
 #pragma once
 
 #include <string>

@@ -33,8 +33,8 @@ class Tables {
  public:
   explicit Tables(SessionThd& thd) : thd_(thd), locks_(thd) {}
 
-  /// The open instance, opened when need be. Outcome errors: open_table, view, sequence,
-  /// system_table, trigger..., or busy when a lock is in the way.
+  /// The open instance, opened when need be. Outcome errors: those of table_opener.h (a table that
+  /// is not there, or of a kind that is not served), or busy when a lock is in the way.
   Outcome Open(const std::string& db, const std::string& name, Access access, OpenTable** out);
 
   /// Begins a turn that writes, or one that only reads.
@@ -92,6 +92,9 @@ class Tables {
   /// Whether the unit that was taken back last had changed rows of tables with full-text indexes,
   /// and statements before it, too: the changes of these may be lost.
   bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
+  /// What the family keeps of a turn. Each family's has: BeginTurn; BeginChanges, when a statement
+  /// begins that may be taken back alone, or a unit; TakeBackChanges, when what began last was
+  /// taken back.
   TablesOwn& own() { return own_; }
 
  private:

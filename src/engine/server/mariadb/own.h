@@ -30,11 +30,9 @@ class SessionThdOwn {
 class TablesOwn {
  public:
   void BeginTurn() { *this = {}; }
-  /// A statement begins that may be taken back alone, or a unit.
   void BeginChanges() { rows_for_alter_ = 0; }
-  /// The statement or unit that began last was taken back. Of several rows the server's list of
-  /// changes for an ALTER's copy keeps all but the last (online_alter.cc), unless the whole
-  /// transaction is rolled back.
+  /// Of several rows the server's list of changes for an ALTER's copy keeps all but the last
+  /// (online_alter.cc), unless the whole transaction is rolled back.
   void TakeBackChanges() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
   /// A statement has changed a row of a table that an ALTER copies meanwhile.
   void NoteRowForAlter() { ++rows_for_alter_; }

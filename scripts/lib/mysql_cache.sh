@@ -171,7 +171,7 @@ make_mysql_data_directory() {
     --lc-messages-dir="$PWD/prefix/usr/share/mysql" --secure-file-priv=NULL \
     --innodb-redo-log-capacity=8M --auto-generate-certs=OFF \
     --caching-sha2-password-auto-generate-rsa-keys=OFF --init-file="$PWD/datadir.sql" &&
-    rm -f datadir.partial/auto.cnf datadir.sql && mv datadir.partial datadir
+    rm -f datadir.partial/auto.cnf datadir.sql && dig_holes datadir.partial && mv datadir.partial datadir
 }
 
 # Obtains the binaries of the version whose headers are in the cache.

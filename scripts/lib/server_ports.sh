@@ -34,27 +34,28 @@ free_ports() {
   done
 }
 
-# process_listens PID PORT: whether a listening TCP socket of this port belongs to the process. It is
-# looked up rather than connected to: the server under test would count a connection.
+# process_listens PID PORT...: whether the process listens on each PORT, which is as mariadbd takes it: a
+# number, the path of a UNIX socket, or nothing (0 or empty: there is no listener to wait for). The sockets are
+# looked up rather than connected to: the server under test would count a connection. They are read once for
+# all ports, because the kernel goes through all of the machine's connections for it.
 process_listens() {
-  local pid=$1 hex inode
-  printf -v hex '%04X' "$2"
-  while read -r inode; do
-    if [[ -n $(find "/proc/$pid/fd" -lname "socket:\[$inode\]" -print -quit 2>/dev/null) ]]; then
-      return 0
-    fi
-  done < <(awk -v port=":$hex" '$4 == "0A" && $2 ~ (port "$") { print $10 }' \
-    /proc/net/tcp /proc/net/tcp6 2>/dev/null)
-  return 1
-}
-
-# listener_is_up PID PORT: PORT as mariadbd takes it: a number, the path of a UNIX socket, or nothing (0
-# or empty: there is no listener to wait for).
-listener_is_up() {
-  case $2 in
-    "" | 0) return 0 ;;
-    /*) [[ -S $2 ]] ;;
-    *[!0-9]*) return 0 ;;
-    *) process_listens "$1" "$2" ;;
-  esac
+  local pid=$1 port hex inode missing=" " owned
+  shift
+  for port; do
+    case $port in
+      "" | 0) ;;
+      /*) [[ -S $port ]] || return 1 ;;
+      *[!0-9]*) ;;
+      *)
+        printf -v hex '%04X' "$port"
+        [[ $missing == *" $hex "* ]] || missing+="$hex "
+        ;;
+    esac
+  done
+  [[ $missing != " " ]] || return 0
+  owned=$(find "/proc/$pid/fd" -lname 'socket:*' -printf ' %l ' 2>/dev/null)
+  while read -r hex inode; do
+    [[ $owned != *" socket:[$inode] "* ]] || missing=${missing// $hex / }
+  done < <(awk '$4 == "0A" { print substr($2, length($2) - 3), $10 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+  [[ $missing == " " ]]
 }

@@ -55,9 +55,9 @@ forget_server() {
 choose_user() {
   server_user=$(id -un)
   [[ $EUID -eq 0 ]] || return 0
-  if as_nobody test -x "$dir" &&
-    as_nobody test -x "$ROWSOCKET_SERVER_PREFIX/usr/sbin/$server_program" &&
-    as_nobody test -r "$ROWSOCKET_SERVER_SHARE/english/errmsg.sys"; then
+  # shellcheck disable=SC2016 # the other shell's arguments
+  if as_nobody /bin/sh -c 'test -x "$1" && test -x "$2" && test -r "$3"' sh "$dir" \
+    "$ROWSOCKET_SERVER_PREFIX/usr/sbin/$server_program" "$ROWSOCKET_SERVER_SHARE/english/errmsg.sys"; then
     server_user=nobody
   fi
 }
@@ -68,7 +68,7 @@ as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
 # such directories, and every fsync would wait until their 100 MB are on the disk. A benchmark's log is written
 # whole, so that no commit has to allocate a part of it.
 make_data_directory() {
-  local sparse=auto
+  local sparse=never
   [[ ! -e $dir/data ]] || return 0
   rm -rf "$dir/data.partial"
   [[ -d ${ROWSOCKET_SERVER_DATADIR-} ]] ||
@@ -97,7 +97,7 @@ fill_plugin_directory() {
 # The path of a UNIX socket has at most 107 bytes.
 choose_socket() {
   sql_socket=$dir/run/mysql.sock
-  if [[ $(printf '%s' "$sql_socket" | wc -c) -gt 107 ]]; then
+  if (LC_ALL=C && ((${#sql_socket} > 107))); then
     sql_socket=$(mktemp -d /tmp/rowsocket-XXXXXXXX)/mysql.sock
     chmod 755 "${sql_socket%/*}"
     [[ $server_user != nobody ]] || chown nobody: "${sql_socket%/*}"
@@ -179,12 +179,10 @@ sql() {
     --default-character-set=utf8mb4 "$@"
 }
 
-answers_sql() { [[ -S $sql_socket ]] && sql --batch --execute "SELECT 1" >/dev/null 2>&1 </dev/null; }
-
-# How many plugins are asked for and not active. Fails where the server does not answer: a node that joins a
-# Galera cluster may refuse a statement behind one that it has answered.
+# How many plugins are asked for and not active. Fails where the server does not answer.
 missing_plugins() {
   local wanted=1
+  [[ -S $sql_socket ]] || return 1
   [[ $plugin != rowsocket ]] || wanted=2
   [[ $plugin != none ]] || wanted=0
   sql --batch --skip-column-names --execute "SELECT $wanted - LEAST($wanted, COUNT(*))
@@ -201,10 +199,10 @@ install_mapping_tables() {
 }
 
 listeners_are_up() {
-  [[ $plugin == none ]] || {
-    listener_is_up "$pid" "$hs_port" && listener_is_up "$pid" "$hs_port_wr" &&
-      { [[ $plugin != rowsocket ]] || listener_is_up "$pid" "$memcached_port"; }
-  }
+  local wanted=()
+  [[ $plugin == none ]] || wanted=("$hs_port" "$hs_port_wr")
+  [[ $plugin != rowsocket ]] || wanted+=("$memcached_port")
+  process_listens "$pid" "${wanted[@]}"
 }
 
 # What the log says of a plugin that will never be there, in the words of each server.
@@ -215,7 +213,7 @@ wait_until_ready() {
   local started=$SECONDS beat=0 limit=120 missing
   failure=""
   # The child counts as the server only once it has become the program.
-  until answers_sql && missing=$(missing_plugins); do
+  until missing=$(missing_plugins); do
     if ! kill -0 "$pid" 2>/dev/null; then
       failure="the server ended by itself"
       return 1
@@ -232,12 +230,14 @@ wait_until_ready() {
   done
   # A node that joins a Galera cluster may answer before it has started its plugins.
   limit=$((SECONDS + 10))
-  until missing=$(missing_plugins) && ((missing == 0)); do
+  until ((missing == 0)); do
     if ((SECONDS >= limit)) || log_of_this_start | grep -qE "$plugin_failures"; then
       failure="the server runs, but one of its plugins refused to start"
       return 1
     fi
     sleep 0.1
+    # It may refuse a statement behind one that it has answered.
+    missing=$(missing_plugins) || missing=1
   done
   limit=$((SECONDS + 10))
   until listeners_are_up; do

@@ -3,7 +3,7 @@
 // Flow: `Mutex mutex_; int count_ GUARDED_BY(mutex_);` and `const MutexLock lock(mutex_);` around
 // each use of count_. A function that expects its caller to hold the lock says REQUIRES(mutex_); so
 // does a lambda that a Condition calls: `[this]() REQUIRES(mutex_) { return count_ > 0; }`.
-// clang checks it (-Wthread-safety, the preset `fuzz`); for other compilers the words mean nothing.
+// clang checks it (-Wthread-safety, .clang-tidy); for other compilers the words mean nothing.
 // docs/concurrency.md lists all locks, and the order in which two of them are taken.
 //
 // Threads: all.

@@ -1,4 +1,4 @@
-// How plugins, their variables and their counters are declared to this server.
+// What engine/server/declare.h describes, for MariaDB.
 #pragma once
 
 #include "api.h"
@@ -8,20 +8,25 @@ namespace rowsocket::plugin {
 
 using ServerBool = my_bool;
 using SystemVariable = st_mysql_sys_var;
-
-// --- Counters: rows of SHOW STATUS ---
-
 using StatusVariable = st_mysql_show_var;
+using DaemonInfo = st_mysql_daemon;
+using PluginDeclaration = st_maria_plugin;
 
-inline StatusVariable StatusOf(const char* name, ulonglong* value) {
+}  // namespace rowsocket::plugin
+
+// After the types that it names.
+#include "engine/server/declare.h"
+
+namespace rowsocket::plugin {
+
+inline StatusVariable StatusOf(const char* name, unsigned long long* value) {
   return {name, value, SHOW_LONGLONG};
 }
-/// A number that FLUSH STATUS sets to 0; MariaDB 11.5 and newer, FLUSH GLOBAL STATUS.
+/// MariaDB 11.5 and newer set it to 0 by FLUSH GLOBAL STATUS.
 inline StatusVariable FlushedStatus(const char* name, unsigned long* value) {
   return {name, value, SHOW_LONG};
 }
 inline StatusVariable EndOfStatus() { return {nullptr, nullptr, SHOW_UNDEF}; }
-/// Answers a counter that stands for many: `all` ends with EndOfStatus.
 inline void ShowAll(StatusVariable* var, StatusVariable* all) {
   var->type = SHOW_ARRAY;
   var->value = all;
@@ -31,14 +36,6 @@ int ShowPlugin(MYSQL_THD, StatusVariable* var, void*, system_status_var*, enum_v
   Plugin::Show(var);
   return 0;
 }
-
-// --- Plugins ---
-
-/// The server accepts a daemon plugin with exactly its own version only, and does not tell the
-/// version that the plugin has. Plugins claim to have the server's version, and Init refuses with
-/// both versions.
-using DaemonInfo = st_mysql_daemon;
-using PluginDeclaration = st_maria_plugin;
 
 template <typename Plugin>
 PluginDeclaration DeclarePlugin(DaemonInfo* info) {

@@ -1,4 +1,4 @@
-// How this server takes a table of information_schema from a plugin.
+// What engine/server/information_schema.h describes, for MariaDB.
 #pragma once
 
 #include "declare.h"
@@ -10,17 +10,22 @@ using SchemaTable = ST_SCHEMA_TABLE;
 using SchemaCondition = COND;
 using SchemaTableInfo = st_mysql_information_schema;
 
+}  // namespace rowsocket::plugin
+
+// After the types that it names.
+#include "engine/server/information_schema.h"
+
+namespace rowsocket::plugin {
+
 inline SchemaColumn TextColumn(const char* name, uint characters) {
   return Show::Column(name, Show::Varchar(characters), NOT_NULL);
 }
 inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
   return Show::Column(name, Show::Varchar(characters), NULLABLE);
 }
-/// A column of integers from 0 on.
 inline SchemaColumn NumberColumn(const char* name, uint digits) {
   return Show::Column(name, Show::ULonglong(digits), NOT_NULL);
 }
-/// A column of numbers with three decimal places.
 inline SchemaColumn FractionColumn(const char* name) {
   constexpr uint kDigits = 21, kDecimals = 3;
   return Show::Column(name, Show::Decimal(100 * kDigits + kDecimals), NOT_NULL);
@@ -30,16 +35,14 @@ inline SchemaColumn LongTextColumn(const char* name) {
 }
 inline SchemaColumn EndOfColumns() { return Show::CEnd(); }
 
-/// Whether the statement reads the column: the server leaves no room for the others
-/// (optimize_schema_tables_memory_usage in sql_show.cc).
+/// The server leaves no room for a column that is not read (optimize_schema_tables_memory_usage in
+/// sql_show.cc).
 inline bool IsRead(const Field& field) { return field.field_length != 0; }
 
-/// Whether the session may see what others do. Where it may not, no error is raised.
 inline bool HasProcessPrivilege(THD* thd) {
   return !check_global_access(thd, PROCESS_ACL, /*no_errors=*/true);
 }
 
-/// Whether the session may read all tables.
 inline bool MayReadAll(THD* thd) {
   return !check_global_access(thd, SELECT_ACL, /*no_errors=*/true);
 }

@@ -1,4 +1,4 @@
-// How plugins, their variables and their counters are declared to this server.
+// What engine/server/declare.h describes, for MySQL.
 #pragma once
 
 #include "api.h"
@@ -9,20 +9,24 @@ namespace rowsocket::plugin {
 
 using ServerBool = bool;
 using SystemVariable = SYS_VAR;
-
-// --- Counters: rows of SHOW STATUS ---
-
 using StatusVariable = SHOW_VAR;
+using DaemonInfo = st_mysql_daemon;
+using PluginDeclaration = st_mysql_plugin;
+
+}  // namespace rowsocket::plugin
+
+// After the types that it names.
+#include "engine/server/declare.h"
+
+namespace rowsocket::plugin {
 
 inline StatusVariable StatusOf(const char* name, unsigned long long* value) {
   return {name, reinterpret_cast<char*>(value), SHOW_LONGLONG, SHOW_SCOPE_GLOBAL};
 }
-/// A number that FLUSH STATUS sets to 0.
 inline StatusVariable FlushedStatus(const char* name, unsigned long* value) {
   return {name, reinterpret_cast<char*>(value), SHOW_LONG, SHOW_SCOPE_GLOBAL};
 }
 inline StatusVariable EndOfStatus() { return {nullptr, nullptr, SHOW_UNDEF, SHOW_SCOPE_UNDEF}; }
-/// Answers a counter that stands for many: `all` ends with EndOfStatus.
 inline void ShowAll(StatusVariable* var, StatusVariable* all) {
   var->type = SHOW_ARRAY;
   var->value = reinterpret_cast<char*>(all);
@@ -32,13 +36,6 @@ int ShowPlugin(MYSQL_THD, StatusVariable* var, char*) {
   Plugin::Show(var);
   return 0;
 }
-
-// --- Plugins ---
-
-/// The server accepts a daemon plugin with its own version only, and does not tell the version that
-/// the plugin has. Plugins claim to have the server's version, and Init refuses with both versions.
-using DaemonInfo = st_mysql_daemon;
-using PluginDeclaration = st_mysql_plugin;
 
 template <typename Plugin>
 int InitPlugin(MYSQL_PLUGIN handle) {

@@ -1,4 +1,4 @@
-// How this server takes a table of information_schema from a plugin.
+// What engine/server/information_schema.h describes, for MySQL.
 #pragma once
 
 #include "declare.h"
@@ -11,17 +11,23 @@ using SchemaTable = ST_SCHEMA_TABLE;
 using SchemaCondition = Item;
 using SchemaTableInfo = st_mysql_information_schema;
 
+}  // namespace rowsocket::plugin
+
+// After the types that it names.
+#include "engine/server/information_schema.h"
+
+namespace rowsocket::plugin {
+
 inline SchemaColumn TextColumn(const char* name, uint characters) {
   return {name, characters, MYSQL_TYPE_STRING, 0, 0, "", 0};
 }
 inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
   return {name, characters, MYSQL_TYPE_STRING, 0, MY_I_S_MAYBE_NULL, "", 0};
 }
-/// A column of integers from 0 on.
 inline SchemaColumn NumberColumn(const char* name, uint digits) {
   return {name, digits, MYSQL_TYPE_LONGLONG, 0, MY_I_S_UNSIGNED, "", 0};
 }
-/// A column of numbers with decimal places. The server's dictionary gives each DECIMAL of a
+/// The server's dictionary gives each DECIMAL of a
 /// plugin's table nine digits, whatever the plugin asks for.
 inline SchemaColumn FractionColumn(const char* name) {
   constexpr uint kCharacters = 23;
@@ -32,17 +38,14 @@ inline SchemaColumn LongTextColumn(const char* name) {
 }
 inline SchemaColumn EndOfColumns() { return {nullptr, 0, MYSQL_TYPE_NULL, 0, 0, nullptr, 0}; }
 
-/// Whether the statement reads the column.
 inline bool IsRead(const Field& field) {
   return bitmap_is_set(field.table->read_set, field.field_index());
 }
 
-/// Whether the session may see what others do. Where it may not, no error is raised.
 inline bool HasProcessPrivilege(THD* thd) {
   return thd->security_context()->check_access(PROCESS_ACL, "", /*match_any=*/true);
 }
 
-/// Whether the session may read all tables.
 inline bool MayReadAll(THD* thd) {
   return (thd->security_context()->master_access() & SELECT_ACL) != 0;
 }
@@ -57,7 +60,7 @@ inline constexpr unsigned kColumnsVersion = 0x0104;  // 0x0104: 7dac1b59
 /// neither a metadata lock nor a reference to the plugin. The server frees the description with the
 /// plugin, and a statement that goes on then reads freed memory.
 inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
-                                            const char* description, int (*init)(MYSQL_PLUGIN)) {
+                                            const char* description, int (*init)(void*)) {
   return {
       MYSQL_INFORMATION_SCHEMA_PLUGIN,
       info,

@@ -1,0 +1,36 @@
+// How plugins, their variables and their counters are declared to a server. Declared and described
+// here, for src/plugin; declare.h in each family's folder defines them.
+//
+// The family's declare.h defines these types before it includes this file:
+//   ServerBool         the type of a variable that is ON or OFF
+//   SystemVariable     a row of a plugin's list of variables
+//   StatusVariable     a row of a plugin's list of counters, or of SHOW STATUS
+//   DaemonInfo         what the server wants to know of a daemon plugin besides: its own version
+//   PluginDeclaration  a plugin of a library
+// and behind it ROWSOCKET_PLUGINS(...), which makes the library's list of plugins of its arguments.
+#pragma once
+
+namespace rowsocket::plugin {
+
+// --- Counters: rows of SHOW STATUS ---
+
+inline StatusVariable StatusOf(const char* name, unsigned long long* value);
+/// A number that FLUSH STATUS sets to 0.
+inline StatusVariable FlushedStatus(const char* name, unsigned long* value);
+inline StatusVariable EndOfStatus();
+/// Answers a counter that stands for many: `all` ends with EndOfStatus.
+inline void ShowAll(StatusVariable* var, StatusVariable* all);
+
+// --- Plugins ---
+
+/// A daemon plugin. Plugin::Init and Plugin::Deinit start and stop it, Plugin::Show answers its
+/// counters, Plugin::flushed() is a counter that FLUSH STATUS sets to 0, and Plugin::descriptor()
+/// has its name, description and variables.
+///
+/// The server accepts a daemon plugin with exactly its own version only, and does not tell the
+/// version that the plugin has. So plugins claim to have the server's version (`info`), and Init
+/// refuses with both versions.
+template <typename Plugin>
+PluginDeclaration DeclarePlugin(DaemonInfo* info);
+
+}  // namespace rowsocket::plugin

@@ -5,9 +5,9 @@
 #include "api.h"
 #include "base/printable.h"
 #include "engine/server/login_calls.h"
+#include "engine/server/login_thd.h"
 #include "engine/server/server_log.h"
 #include "engine/server/session_thd.h"
-#include "login_thd.h"
 
 namespace rowsocket::engine::server {
 

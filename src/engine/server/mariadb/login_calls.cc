@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "engine/server/login.h"
+#include "engine/server/login_thd.h"
 #include "engine/server/session_thd.h"
 #include "login_api.h"
-#include "login_thd.h"
 
 namespace rowsocket::engine::server {
 
@@ -28,7 +28,7 @@ std::string TextOf(const char* text) { return text != nullptr ? text : ""; }
 
 }  // namespace
 
-LoginThd::LoginThd(my_thread_id id) : thd_(new THD(id)) {
+LoginThd::LoginThd(my_thread_id id) : thd_(new THD(id != 0 ? id : next_thread_id())) {
   thd_->thread_stack = reinterpret_cast<char*>(this);
   thd_->store_globals();
   thd_->init_for_queries();
@@ -38,7 +38,7 @@ LoginThd::LoginThd(my_thread_id id) : thd_(new THD(id)) {
 // The server's buffer has held the answers of the client's side.
 LoginThd::~LoginThd() {
   NET& net = thd_->net;
-  if (net.buff != nullptr) explicit_bzero(net.buff, net.max_packet);
+  if (has_net_) explicit_bzero(net.buff, net.max_packet);
   net.vio = nullptr;
   mysql_audit_release(thd_);
   thd_->add_status_to_global();
@@ -47,7 +47,10 @@ LoginThd::~LoginThd() {
   set_current_thd(nullptr);
 }
 
-bool LoginThd::SpeakThrough(st_vio* vio) { return !my_net_init(&thd_->net, vio, thd_, MYF(0)); }
+bool LoginThd::SpeakThrough(ServerVio* vio) {
+  has_net_ = vio != nullptr && !my_net_init(&thd_->net, vio, thd_, MYF(0));
+  return has_net_;
+}
 
 const char* const kClientPlugin = "mysql_native_password";
 

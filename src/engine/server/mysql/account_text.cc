@@ -3,8 +3,8 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/server/login_thd.h"
 #include "engine/server/session_thd.h"
-#include "login_thd.h"
 
 namespace rowsocket::engine::server {
 

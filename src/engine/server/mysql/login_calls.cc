@@ -3,9 +3,10 @@
 #include <netdb.h>
 
 #include "engine/server/login.h"
+#include "engine/server/login_thd.h"
 #include "engine/server/session_thd.h"
-#include "login_thd.h"
 #include "sql/hostname_cache.h"
+#include "sql/protocol_classic.h"
 #include "sql/sql_audit.h"
 #include "sql/sql_connect.h"
 #include "violite.h"
@@ -26,6 +27,37 @@ std::string TextOf(const LEX_CSTRING& text) {
 }
 
 }  // namespace
+
+// The server waits for the THDs that it knows of before it frees its accounts at a shutdown.
+LoginThd::LoginThd(my_thread_id) : thd_(new THD(/*enable_plugins=*/true)) {
+  thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+  thd_->set_new_thread_id();
+  thd_->store_globals();
+  thd_->set_time();
+  thd_->variables.option_bits &= ~OPTION_BIN_LOG;
+  lex_start(thd_);
+  Global_THD_manager::get_instance()->add_thd(thd_);
+}
+
+// The server's buffer has held the answers of the client's side.
+LoginThd::~LoginThd() {
+  if (has_net_) {
+    NET& net = *thd_->get_protocol_classic()->get_net();
+    explicit_bzero(net.buff, net.max_packet);
+    net_end(&net);
+    net.vio = nullptr;
+  }
+  Global_THD_manager::get_instance()->remove_thd(thd_);
+  thd_->clear_error();
+  thd_->cleanup_after_query();
+  thd_->release_resources();
+  delete thd_;
+}
+
+bool LoginThd::SpeakThrough(ServerVio* vio) {
+  has_net_ = vio != nullptr && !thd_->get_protocol_classic()->init_net(vio);
+  return has_net_;
+}
 
 const char* const kClientPlugin = "caching_sha2_password";
 

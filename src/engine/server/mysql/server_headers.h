@@ -18,6 +18,7 @@
 #include "sql/current_thd.h"
 #include "sql/dd/types/abstract_table.h"
 #include "sql/dd/types/foreign_key.h"
+#include "sql/derror.h"
 #include "sql/error_handler.h"
 #include "sql/field.h"
 #include "sql/handler.h"

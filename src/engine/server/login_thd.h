@@ -1,0 +1,30 @@
+// A THD for one login, for the end of a connection that had logged in, or for one look at an
+// account. No process list shows it. login_calls.cc of each family defines it.
+//
+// Threads: the one that makes it, whose current THD it is while it lives.
+#pragma once
+
+#include "api.h"
+
+namespace rowsocket::engine::server {
+
+class LoginThd {
+ public:
+  /// `id`: the number under which the server's audit plugins know the connection; 0: a new one.
+  explicit LoginThd(my_thread_id id = 0);
+  ~LoginThd();
+  LoginThd(const LoginThd&) = delete;
+  LoginThd& operator=(const LoginThd&) = delete;
+
+  THD* get() const { return thd_; }
+
+  /// Lets the server speak with a client through the Vio, which outlives this object. False where
+  /// memory ran out, also for the Vio, which is null then.
+  bool SpeakThrough(ServerVio* vio);
+
+ private:
+  THD* const thd_;
+  bool has_net_ = false;  ///< The THD has a buffer for what is spoken.
+};
+
+}  // namespace rowsocket::engine::server

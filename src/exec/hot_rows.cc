@@ -34,10 +34,11 @@ size_t CharacterBytes(std::string_view text) {
 
 /// Appends a text that may have any bytes: those that are no character as \xHH.
 void AppendShown(std::string_view text, std::string* shown) {
-  // Most keys are numbers or names.
+  // Most keys are numbers or names. No more of a long one is looked at than is shown.
+  const std::string_view begin = text.substr(0, model::kHotKeyBytesMax + 1);
   const auto other =
-      std::find_if(text.begin(), text.end(), [](char byte) { return byte < ' ' || byte > '~'; });
-  const auto plain = static_cast<size_t>(other - text.begin());
+      std::find_if(begin.begin(), begin.end(), [](char byte) { return byte < ' ' || byte > '~'; });
+  const auto plain = static_cast<size_t>(other - begin.begin());
   if (shown->size() + plain <= model::kHotKeyBytesMax) {
     shown->append(text.substr(0, plain));
     text.remove_prefix(plain);

@@ -278,10 +278,12 @@ Outcome Session::LockOne(const Resolved& resolved, std::span<const model::Value>
   for (const model::Value& value : key) primary_key.push_back(ToCell(value));
   const Outcome locked = LockRow(*resolved.table, primary_key);
   if (!locked.ok()) return locked;
-  const Changes& own = changes_[resolved.table];
-  if (const auto changed = own.find(primary_key); changed != own.end()) {
-    *row = changed->second;
-    return {};
+  if (const auto own = changes_.find(resolved.table); own != changes_.end()) {
+    const auto changed = own->second.find(primary_key);
+    if (changed != own->second.end()) {
+      *row = changed->second;
+      return {};
+    }
   }
   const std::shared_ptr<const Rows> rows = store_.Committed(*resolved.table);
   const auto found = rows->find(primary_key);

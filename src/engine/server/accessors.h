@@ -2,7 +2,7 @@
 // difference, so that the other files of src/engine/server are the same for all of them. Declared
 // and described here; each family's folder defines all of them, inline, in its accessors.h, or in
 // its compat.h where the versions of one family differ. A function that a family does not define,
-// or defines with other parameters, is an error of its build.
+// or defines with other parameters, is a warning of its build, and an error in the tests' builds.
 //
 // The family's accessors.h defines these types before it includes this file:
 //   TableReference    the table reference by which a table is opened and locked
@@ -21,8 +21,8 @@
 //   kInterrupted          the handler's error of a request that KILL ends
 //   kRecoveryThatWrites   the greatest innodb_force_recovery with which InnoDB still writes
 //
-// Threads: the session's own, unless a function says otherwise. No function throws; LockTables
-// alone may wait.
+// Threads: the session's own, unless a function says otherwise. LockTables alone waits for other
+// sessions, and only functions that make a std::string may throw.
 #pragma once
 
 #include <string>
@@ -229,8 +229,8 @@ inline bool IsInterruption(int number);
 /// Whether the server runs with skip-grant-tables.
 inline bool SkipsGrantTables();
 inline bool IsReadOnly();
-/// Whether read_only is set, or SET GLOBAL read_only waits for commits under way, as far as the
-/// server tells.
+/// Whether read_only is about to be set: SET GLOBAL read_only waits for commits under way. False
+/// where the server does not tell; IsReadOnly is asked as well.
 inline bool BecomesReadOnly();
 /// Whether the server serves administrators alone (offline_mode).
 inline bool IsOffline();

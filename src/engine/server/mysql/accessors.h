@@ -19,12 +19,11 @@ using ServerPrivileges = Access_bitmask;
 
 inline constexpr const char* kServerName = "MySQL";
 inline constexpr uint kDecimalsNotFixed = DECIMAL_NOT_SPECIFIED;
-/// With HA_READ_KEY_EXACT InnoDB may
-/// take a shortcut through its adaptive hash index (row_sel_try_search_shortcut_for_mysql in
-/// MySQL's row0sel.cc) that copies the row without its page's latch, so that a row that is being
-/// changed in place is read torn, uncommitted, or not at all (bug 101667 of MySQL). This search
-/// finds the same row, is ended by the first row that has another key, and never takes the
-/// shortcut, because it need not be for one row.
+/// With HA_READ_KEY_EXACT InnoDB may take a shortcut through its adaptive hash index
+/// (row_sel_try_search_shortcut_for_mysql in MySQL's row0sel.cc) that copies the row without its
+/// page's latch, so that a row that is being changed in place is read torn, uncommitted, or not at
+/// all (bug 101667 of MySQL). This search finds the same row, is ended by the first row that has
+/// another key, and never takes the shortcut, because it need not be for one row.
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_PREFIX_LAST;
 inline constexpr bool kNullLeavesGenerated = false;
 inline constexpr bool kReadOnlyNeedsLocks = false;

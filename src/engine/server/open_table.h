@@ -26,13 +26,14 @@ struct References {
 struct OpenTable {
   TABLE* table = nullptr;
   Access access = Access::kRead;
-  bool rolls_back = false;            ///< The engine can take a statement back (InnoDB).
-  bool changed = false;               ///< The table was written to in this turn.
-  MYSQL_LOCK* lock = nullptr;         ///< Held from its first use in a turn to its end, or longer.
-  MDL_ticket* commit_lock = nullptr;  ///< In MariaDB, held with `lock`: TakeStatementCommitLock.
-  uint64_t used_in = 0;               ///< The last turn that locked it.
-  bool stays_locked = false;          ///< The lock stays between turns that only read.
-  bool is_innodb = false;             ///< An InnoDB table that is not partitioned.
+  bool rolls_back = false;     ///< The engine can take a statement back (InnoDB).
+  bool changed = false;        ///< The table was written to in this turn.
+  MYSQL_LOCK* lock = nullptr;  ///< Held from its first use in a turn to its end, or longer.
+  MDL_ticket* statement_commit_lock =
+      nullptr;                ///< In MariaDB, held with `lock`: TakeStatementCommitLock.
+  uint64_t used_in = 0;       ///< The last turn that locked it.
+  bool stays_locked = false;  ///< The lock stays between turns that only read.
+  bool is_innodb = false;     ///< An InnoDB table that is not partitioned.
   /// A row may depend on when it is written (ON UPDATE, DEFAULT ...).
   bool depends_on_time = false;
   /// The table, or one that its foreign keys may change, has a full-text index of InnoDB.

@@ -22,8 +22,10 @@
 //       the server is configured, and so is everything of other sessions that the turn has seen,
 //       unless all that the turn has executed were relaxed writes; when Commit returns an error, no
 //       change is there, except that nobody knows with kUnknown.
-//   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
-//       kBusy and nothing was changed by that statement.
+//   S4  With LockWait::kNever no call but PrepareCommit and Commit, which wait for backups, waits
+//   for
+//       a lock that another session holds: the outcome is kBusy and nothing was changed by that
+//       statement.
 //   S5  After ReleaseTables a session holds nothing between turns that makes another session wait.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back, however the
 //       call itself has ended; the caller calls Rollback and may run the turn again.
@@ -53,7 +55,8 @@
 //       answers of the row's requests are not true.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
-// Errors: model::Error in the outcome; no exceptions.
+// Errors: model::Error in the outcome. Where memory runs out a call may throw std::bad_alloc,
+// behind which only Rollback follows.
 #pragma once
 
 #include <cstdint>
@@ -136,17 +139,25 @@ struct Outcome {
 
 /// Why requests for one row are executed one by one and not as one change of the row.
 enum class NotMergeable : uint8_t {
-  kNone,     ///< The requests are merged.
-  kRequest,  ///< An insert, or not one row by `=` and every part of a unique key.
-  kEngine,   ///< The engine cannot take a statement back.
-  kTable,    ///< The table is partitioned, or has an application period or a VECTOR index.
+  kNone,  ///< The requests are merged.
+  /// An insert, or not one row by `=` and every part of a unique key; or the key is kept by a hash,
+  /// as UNIQUE over a whole TEXT is.
+  kRequest,
+  kEngine,  ///< The engine cannot take a statement back.
+  /// The table is partitioned, or has an application period or a VECTOR index; an edit of a table
+  /// whose values come from a sequence or from an AUTO_INCREMENT that is not in the key.
+  kTable,
   kTrigger,
   kVersioned,
-  kUniqueKey,   ///< The request changes a column of a unique key.
-  kForeignKey,  ///< The request changes a column of a foreign key, or deletes a row that other rows
-                ///< may refer to.
-  kGenerated,   ///< A generated column depends on a column that the request changes.
-  kCheck,       ///< The table has CHECK constraints.
+  /// The request changes a column of a unique key; an edit of a table with another unique key.
+  kUniqueKey,
+  /// The request changes a column of a foreign key, or deletes a row that other rows may refer to;
+  /// an edit of a table with any foreign key.
+  kForeignKey,
+  /// A generated column depends on a column that the request changes, or is a BLOB; an edit of a
+  /// table with any generated column.
+  kGenerated,
+  kCheck,  ///< The table has CHECK constraints.
   kCount
 };
 

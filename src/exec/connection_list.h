@@ -41,7 +41,8 @@ struct ConnectionInfo {
 
 class ConnectionList {
  public:
-  /// `has_addresses`: the addresses of clients are wanted, for which each socket has to be asked.
+  /// `has_addresses`: the addresses of clients are wanted, for which each is looked up
+  /// in the ConnectionBook.
   explicit ConnectionList(size_t workers, bool has_addresses = true)
       : has_addresses_(has_addresses), awaited_(workers) {}
 

@@ -5,10 +5,11 @@
 //   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
 // For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
 // lacks, answers nothing and parses the input again; whatever the outcome, another item must come.
-// Threads: the worker's; Execute, Reply, ReplyError and Finished run on the turn's thread, which is
-// the worker's, its batch executor's or a lane's. While the connection is away the worker asks for
-// name(), account(), answers(), errors(), input_bytes_max and authenticated alone: these functions
-// change nothing that those look at, but for the counts, which are atomic.
+// Threads: the worker's; Execute, Reply, ReplyError, Finished, VisitRows and AddWrites run on the
+// turn's thread, which is the worker's, its batch executor's or a lane's. While the connection is
+// away the worker calls name(), account(), answers(), errors(), input_bytes_max, authenticated and
+// ShowWaits alone: what runs on the turn's thread changes nothing that those look at, but for what
+// is atomic.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 

@@ -1,7 +1,7 @@
 // One port: its listeners and the workers that serve its connections.
 //
-// Threads: Start and Stop from the thread that owns the plugin.
-// Errors: texts for the server's log, which name the variable to change.
+// Threads: those of the thread that owns the plugin; List, AccountsHaveEnded and workers() from
+// any. Errors: texts for the server's log, which name the variable to change.
 #pragma once
 
 #include <functional>

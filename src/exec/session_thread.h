@@ -6,8 +6,8 @@
 // that take long are interrupted, again and again, because a session may forget an interrupt that
 // comes between two of its calls.
 //
-// Threads: Start, Join and the destructor from the owner's; all else from any, also beside these.
-// Errors: Start returns false where no thread can be had; errno says why.
+// Threads: Start, joinable, Join and the destructor from the owner's; all else from any, also
+// beside these. Errors: Start returns false where no thread can be had; errno says why.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,9 @@ namespace {
 using engine::NotMergeable;
 using Result = engine::Outcome::Result;
 
-/// Whether the reason lies in the table, and not in what a request does to it.
+/// Whether the table alone keeps its rows from being merged, so that requests behind this one are
+/// not tried. (A trigger of another verb, or a CHECK that a delete does not ask, may let one of
+/// them be merged; such tables are few, and each try costs.)
 bool ConcernsTable(NotMergeable reason) {
   return reason == NotMergeable::kEngine || reason == NotMergeable::kTable ||
          reason == NotMergeable::kTrigger || reason == NotMergeable::kVersioned ||

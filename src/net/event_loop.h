@@ -4,8 +4,8 @@
 // Threads: one owner calls everything but Wake, which any thread may call at any time.
 // Lifetime: a descriptor is removed before it is closed and before its tag dies; events already
 //           returned by Wait may still name it, so owners free closed objects after the turn.
-// Errors: false with errno set; only out-of-memory or out-of-fds can cause it, or a bug of the
-// caller.
+// Errors: false with errno set, where there is no memory, no descriptor, or no room among the
+// watches that the user may have (ENOSPC, fs.epoll.max_user_watches), or by a bug of the caller.
 //
 // A queue between threads:   producer: push; loop.Wake()      owner: loop.Wait(); drain the queue
 // Everything pushed before a Wake is seen by the drain after the next Wait. A Wake costs a system

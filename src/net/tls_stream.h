@@ -62,7 +62,7 @@ class TlsStream {
   bool Encrypt(GatedOutput& out);
   /// Says that no more will be sent: adds close_notify to to_send(), once.
   void SayEnd();
-  /// Whether no alert was or may be sent: the stream has failed or said its end.
+  /// Whether the stream has failed or said its end, behind which nothing more is sent.
   bool has_ended() const { return failed_ || said_end_; }
 
   /// Why the stream has failed, for the log.

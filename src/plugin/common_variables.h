@@ -3,7 +3,7 @@
 //
 // Flow: the server sets `values`; a plugin that starts takes a copy of them.
 // Threads: the server sets a variable under its own lock, and may do so while workers read: they
-// read a copy.
+// read a copy, but for the variables that spec/variables.tsv marks `global`, which are one byte.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // Begins, commits and rolls back the transaction of a turn, as durable as the server is told to be.
 // What all servers do alike is in commit.cc, the rest in one commit.cc for each family.
 //
-// Flow: Begin, statements, then { TakeCommitLock } Commit or Rollback. Threads: the session's.
+// Flow: Begin, statements, then [ TakeCommitLock ] Commit or Rollback [ ReleaseCommitLock ].
+// Threads: the session's.
 // Errors: those that the server left in the diagnostics area.
 #pragma once
 
@@ -25,7 +26,8 @@ class Committer {
 
   /// Whether other sessions see the rows of the transaction before its log is flushed.
   bool IsSeenBeforeItIsFlushed() const;
-  /// Keeps backups from beginning until Commit or Rollback has ended. Waits for a backup that is at
+  /// Keeps backups from beginning until ReleaseCommitLock, which the session calls behind Commit or
+  /// Rollback; it does nothing where there is no such lock. Waits for a backup that is at
   /// work (BACKUP STAGE BLOCK_COMMIT, FLUSH TABLES WITH READ LOCK), as a commit of SQL does. Where
   /// the lock cannot be had here, the server's commit tries once more, and fails.
   void TakeCommitLock();

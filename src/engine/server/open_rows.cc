@@ -190,7 +190,8 @@ void OpenRows::Abandon() {
   tally_ = {};
 }
 
-// A unit may open as many rows as it has requests.
+// A group of HandlerSocket may open as many rows as it has requests. A larger unit, of another
+// protocol, closes rows as it goes.
 Outcome OpenRows::BeginUnit() {
   static_assert(model::kOpenRowsMax >= 2 * model::kUnitRequestsMax);
   if (count_ > model::kOpenRowsMax - model::kUnitRequestsMax) {

@@ -2,8 +2,8 @@
 // alike is in session_thd.cc, the rest in one session_thd.cc for each family.
 //
 // Flow: Create on the owning thread, StartStatement before and ClearStatement after every
-// statement, Destroy on the same thread. A KILL of the thread is noticed with killed(); the
-// session then makes a new one.
+// statement, Destroy on the same thread. A KILL of the thread is noticed with must_end();
+// the session then makes a new one.
 // Threads: the owning thread, except Interrupt.
 #pragma once
 
@@ -101,7 +101,8 @@ class SessionThd {
   /// Ends what the thread waits for, or does, as KILL QUERY does. Threads: any.
   void Interrupt();
 
-  /// What the family's other files need.
+  /// What the family's other files need. Common code calls RestoreDescription of it, which shows
+  /// the text of Describe again where functions of the server have shown another.
   SessionThdOwn& own() { return own_; }
 
  private:
@@ -110,8 +111,6 @@ class SessionThd {
   void SetThd(THD* thd);
   /// Has all that a new THD does logged as rows, in the transactions that Committer begins.
   static void SetLogging(THD* thd);
-
-  // Each family's own.
 
   /// Lets the THD wait for rows as long as @@global.innodb_lock_wait_timeout says now.
   void FollowRowLockWait();

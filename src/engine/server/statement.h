@@ -53,6 +53,10 @@ class Statement {
   /// handler's number for that; else 0.
   int RefuseChange();
 
+  /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
+  /// back alone (Tables::CountFullTextChange).
+  bool NoteFullTextChange(const OpenTable& open, const Outcome& outcome);
+
   // Each family's own steps.
 
   /// Tells the log and the cluster of the statement, whose tables are locked. False with an error
@@ -68,10 +72,9 @@ class Statement {
   /// Writes the events of the statement's rows out of the pending buffer, with the mark that ends a
   /// statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
-  /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
-  /// back alone (Tables::CountFullTextChange).
-  bool NoteFullTextChange(const OpenTable& open, const Outcome& outcome);
-  /// Undoes what has been prepared. The statement has been committed or taken back.
+  /// Undoes what has been prepared. The statement has been committed or taken back. Where the
+  /// engine cannot take changes back it says so in the outcome (Outcome::permanent), and unlocks
+  /// the table.
   void Close(OpenTable& open, Outcome* outcome);
 
   SessionThd& thd_;

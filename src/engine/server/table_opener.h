@@ -3,8 +3,8 @@
 // rest in one table_opener.cc for each family.
 //
 // Each open table holds a metadata lock, which is what DDL waits for. Threads: the session's.
-// Errors: open_table, view, system_table, table_engine; in MariaDB sequence, in MySQL unserved;
-// busy or gives way where a lock is in the way.
+// Errors: open_table, view, system_table, killed; in MariaDB table_engine and sequence, in MySQL
+// unserved; busy or gives way where a lock is in the way.
 #pragma once
 
 #include <string>

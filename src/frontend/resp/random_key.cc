@@ -66,7 +66,7 @@ Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& 
   size_t rows = 0;
   Outcome outcome = FindKeys(call, call.request, session, &keys, &rows);
   if (!outcome.ok()) return outcome;
-  if (rows == call.request.find.limit && !keys.empty()) {
+  if (rows == call.request.find.limit) {
     // The last key of the database.
     model::Request request = call.request;
     request.find.filters = {};
@@ -77,7 +77,10 @@ Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& 
     std::vector<std::string> last;
     outcome = FindKeys(call, request, session, &last, &rows);
     if (!outcome.ok()) return outcome;
-    const std::string probe = last.empty() ? keys.front() : Between(keys.front(), last.front());
+    // The first rows may have expired, and wait for their purge, which a replica never does.
+    if (keys.empty()) keys = last;
+    const std::string first = keys.empty() || keys == last ? std::string() : keys.front();
+    const std::string probe = last.empty() ? first : Between(first, last.front());
     const Value key[] = {call.request.find.key[0], Value(std::string_view(probe))};
     request = call.request;
     request.find.key = key;

@@ -35,6 +35,10 @@ void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
                           static_cast<uint64_t>(keys) <= asked.size() - 3;
     end = 3 + (is_right ? static_cast<size_t>(keys) : 0);
   }
+  // A command whose keys stand behind a word of its own (OBJECT ENCODING key) may come without
+  // them.
+  if (end > asked.size())
+    return resp::AppendError("ERR Invalid number of arguments specified for command", out);
   const size_t step = HasPairs(command->verb) ? 2 : 1;
   std::vector<std::string_view> keys;
   for (auto at = static_cast<size_t>(command->first_key); at < end; at += step) {

@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/resp/command.h"
 #include "frontend/resp/resp_fixture.h"
 #include "frontend/resp/rows.h"
 #include "model/limits.h"
@@ -281,6 +282,37 @@ TEST_F(RespTest, CommandTellsTheKeysOfACommand) {
   EXPECT_EQ("-ERR The command has no key arguments\r\n", Ask("COMMAND GETKEYS ping a"));
   EXPECT_EQ("-ERR Invalid number of arguments specified for command\r\n",
             Ask("COMMAND GETKEYS get a b"));
+  // The key of these stands behind a word, and they may come without it.
+  for (const char* const command : {"object encoding", "memory usage", "object freq"}) {
+    EXPECT_EQ("-ERR Invalid number of arguments specified for command\r\n",
+              Ask(std::string("COMMAND GETKEYS ") + command))
+        << command;
+    EXPECT_EQ("*1\r\n$1\r\na\r\n", Ask(std::string("COMMAND GETKEYS ") + command + " a"))
+        << command;
+  }
+}
+
+// Rows that have expired wait for their purge, which a replica leaves to its source.
+TEST_F(RespTest, ARandomKeyIsFoundBehindManyThatHaveExpired) {
+  std::vector<engine::fake::Row> rows;
+  for (uint64_t i = 0; i < model::kRespRandomKeys; ++i) {
+    rows.push_back({"0", "a" + std::to_string(i), "v", "1"});
+  }
+  rows.push_back({"0", "z", "v", std::nullopt});
+  store_.DropTable("rowsocket.store");
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}}, rows);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ("$1\r\nz\r\n", Ask("RANDOMKEY"));
+}
+
+TEST_F(RespTest, EveryCommandTellsItsKeysOrWhyNot) {
+  for (const RespCommand& command : RespCommands()) {
+    for (const char* const arguments : {"", " a", " a b", " a b c", " a 1 b"}) {
+      const std::string reply =
+          Ask("COMMAND GETKEYS " + std::string(command.name) + std::string(arguments));
+      EXPECT_TRUE(reply.starts_with('*') || reply.starts_with("-ERR "))
+          << command.name << arguments;
+    }
+  }
 }
 
 }  // namespace

@@ -223,6 +223,8 @@ inline constexpr size_t kRespArgumentsMaxBeforeLogin = 10;
 /// Open indexes of a connection of RESP with which a turn may begin; where there are more, all are
 /// closed before its first command.
 inline constexpr size_t kRespShapesMax = 256;
+/// Bytes of the names by which such a connection keeps them, in the same way.
+inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
 /// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
 /// one command could.
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;

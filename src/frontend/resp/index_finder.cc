@@ -48,7 +48,10 @@ void WriteShape(const RespCall& call, std::string* shape) {
   const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
   const bool has_many = has_pairs || verb == Verb::kHMGet || verb == Verb::kHDel;
   const size_t end = has_many ? call.arguments.size() : 3;
-  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) AppendSized(call.arguments[i], shape);
+  // No column has a longer name, so that the rest tells nothing more.
+  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) {
+    AppendSized(call.arguments[i].substr(0, model::kNameBytesMax + 1), shape);
+  }
 }
 
 /// Whether the shape of the call is that of its command alone, and of its key's table.
@@ -64,12 +67,15 @@ void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
   if (may_clear_) shapes_.ReleaseFormer();
   // A command that comes again has had its indexes opened since.
   if (is_opening_) return;
+  if (shape_.capacity() > model::kRespShapeBytesMax) std::string().swap(shape_);
   command_ms_ = now_ms;
   indexes_asked_ = 0;
 }
 
 void RespIndexFinder::ClearIfMany() {
-  if (may_clear_ && shapes_.size() > model::kRespShapesMax) shapes_.Clear();
+  const bool are_many =
+      shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax;
+  if (may_clear_ && are_many) shapes_.Clear();
 }
 
 const RespShape* RespIndexFinder::Find(const RespCall& call, bool repeats) {

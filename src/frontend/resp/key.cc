@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/limits.h"
+
 namespace rowsocket::frontend {
 
 namespace {
@@ -65,6 +67,10 @@ bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& a
   key->db = dot == std::string_view::npos ? schema : table.substr(0, dot);
   key->table = dot == std::string_view::npos ? table : table.substr(dot + 1);
   if (key->db.empty() || key->table.empty()) return false;
+  // No table has such a name, and a connection keeps what it has found of names.
+  for (const std::string_view name : {key->db, key->table, key->index}) {
+    if (name.size() > model::kNameBytesMax) return false;
+  }
   key->parts = ParseRespParts(rest, arena);
   return true;
 }

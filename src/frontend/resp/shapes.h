@@ -33,7 +33,9 @@ class RespShapes {
     return found == shapes_.end() ? nullptr : &found->second;
   }
   void Put(const std::string& name, RespShape shape) {
-    RespShape& place = shapes_[name];
+    const auto [found, is_new] = shapes_.try_emplace(name);
+    if (is_new) bytes_ += name.size();
+    RespShape& place = found->second;
     KeepFormer(&place, shape.index);
     place = std::move(shape);
   }
@@ -42,6 +44,7 @@ class RespShapes {
     if (found == shapes_.end()) return;
     ForgetRepeated();
     KeepFormer(&found->second, nullptr);
+    bytes_ -= name.size();
     shapes_.erase(found);
   }
   /// All shapes are to be opened anew: a table has changed.
@@ -53,10 +56,13 @@ class RespShapes {
   /// To be called while no item uses an index.
   void Clear() {
     ForgetRepeated();
+    bytes_ = 0;
     shapes_.clear();
     former_.clear();
   }
   size_t size() const { return shapes_.size(); }
+  /// Of all names together.
+  size_t bytes() const { return bytes_; }
 
   /// Keeps the shape of this name for commands that differ from it in their key alone, and name the
   /// same table.
@@ -80,6 +86,7 @@ class RespShapes {
   }
 
   std::unordered_map<std::string, RespShape> shapes_;
+  size_t bytes_ = 0;
   std::vector<std::shared_ptr<engine::Index>> former_;
   const RespShape* repeated_ = nullptr;  ///< One of shapes_; null: none.
   std::string db_, table_, index_;       ///< The names of which repeated_ is the shape.

@@ -132,6 +132,8 @@ inline constexpr size_t kUnitKeysMax = 10'000;
 inline constexpr size_t kRespCommandsMax = 10'000;
 /// Keys that a connection of RESP watches together.
 inline constexpr size_t kRespWatchedKeysMax = 64;
+/// Bytes of the keys that a connection watches together.
+inline constexpr size_t kRespWatchedBytesMax = size_t{1} << 20;
 /// Rows that the requests of a group of HandlerSocket may change together.
 inline constexpr uint64_t kUnitRowsMax = 10'000;
 /// Locks of other sessions that a unit waits for, one after the other.

@@ -350,8 +350,10 @@ TEST_F(RespTest, WatchedKeysAreBounded) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ("+OK\r\n", Ask("WATCH k" + std::to_string(i)));
   Ask("MULTI");
   Ask("SET a 1");
-  EXPECT_EQ("-EXECABORT nothing was done: ERR at most 64 keys are watched together\r\n",
-            Ask("EXEC"));
+  EXPECT_EQ(
+      "-EXECABORT nothing was done: ERR at most 64 keys are watched together, of 1048576 "
+      "bytes\r\n",
+      Ask("EXEC"));
   Ask("MULTI");
   Ask("SET a 1");
   EXPECT_EQ("*1\r\n+OK\r\n", Ask("EXEC"));

@@ -93,8 +93,9 @@ void RespFrontend::DropMulti(Item& item) {
 bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
                               std::string* error) const {
   if (watched_.count() > model::kRespWatchedKeysMax) {
-    *error =
-        "ERR at most " + std::to_string(model::kRespWatchedKeysMax) + " keys are watched together";
+    *error = "ERR at most " + std::to_string(model::kRespWatchedKeysMax) +
+             " keys are watched together, of " + std::to_string(model::kRespWatchedBytesMax) +
+             " bytes";
     return false;
   }
   constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};

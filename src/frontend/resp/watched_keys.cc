@@ -15,7 +15,9 @@ void RespWatchedKeys::Note(std::span<const RespCall> calls) {
 
 // More than EXEC can compare are not kept: EXEC says so.
 void RespWatchedKeys::Keep(std::span<const RespCall> calls) {
-  has_too_many_ = has_too_many_ || seen_.size() + calls.size() > model::kRespWatchedKeysMax;
+  for (const RespCall& call : calls) bytes_ += call.arguments[call.key_at].size();
+  has_too_many_ = has_too_many_ || bytes_ > model::kRespWatchedBytesMax ||
+                  seen_.size() + calls.size() > model::kRespWatchedKeysMax;
   if (has_too_many_) return seen_.clear();
   for (const RespCall& call : calls) {
     seen_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.image});
@@ -35,6 +37,7 @@ void RespWatchedKeys::EndLater() {
 // The keys that are noted stay: they are of WATCHes behind the item that ends the watch.
 void RespWatchedKeys::Ended() {
   seen_.clear();
+  bytes_ = 0;
   has_too_many_ = false;
 }
 

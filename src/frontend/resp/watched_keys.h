@@ -4,7 +4,8 @@
 // when it has its answer. An item that ends the watch ends it at once (End), or when the item has
 // its answer, where the turn may stop before it: EndLater, then Ended.
 // Threads: one at a time. Lifetime: what is noted lies in the arena of Parse, until BeginTurn.
-// Limits: kRespWatchedKeysMax keys are kept; where there are more, count() says so.
+// Limits: kRespWatchedKeysMax keys of kRespWatchedBytesMax bytes are kept; where there are more,
+// count() says so.
 #pragma once
 
 #include <span>
@@ -50,7 +51,8 @@ class RespWatchedKeys {
 
  private:
   std::vector<Seen> seen_;     ///< Keys of WATCHes that have their answers.
-  bool has_too_many_ = false;  ///< There were more than kRespWatchedKeysMax: none is kept.
+  size_t bytes_ = 0;           ///< Of the keys of WATCHes that have their answers.
+  bool has_too_many_ = false;  ///< There were more keys, or bytes, than may be: none is kept.
   std::vector<const RespCall*> coming_;
   bool ends_seen_ = false;  ///< An item of the turn ends the watch of seen_.
 };

@@ -22,6 +22,13 @@ bool MayBeQueued(Verb verb) {
          verb == Verb::kOnce || verb == Verb::kTime || verb == Verb::kUnwatch;
 }
 
+/// What a command takes of a transaction's bytes: an empty argument takes memory, too.
+size_t BytesOf(std::span<const std::string_view> arguments) {
+  size_t bytes = arguments.size() * sizeof(std::string);
+  for (const std::string_view argument : arguments) bytes += argument.size();
+  return bytes;
+}
+
 bool IsToken(std::string_view text) {
   return !text.empty() && text.size() <= model::kTokenBytesMax;
 }
@@ -54,7 +61,7 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
                     std::to_string(model::kTokenBytesMax) + " bytes");
     }
   }
-  for (const std::string_view argument : arguments) state_.multi_bytes += argument.size();
+  state_.multi_bytes += BytesOf(arguments);
   if (state_.multi_bytes > settings_.limits.line_bytes_max ||
       state_.queued->size() == model::kRespCommandsMax) {
     return refuse("TOOLARGE a transaction has at most " + std::to_string(model::kRespCommandsMax) +
@@ -225,7 +232,7 @@ std::optional<size_t> RespFrontend::TakeWhole(std::string_view input, size_t con
       EndWatch(*item);
       return consumed;
     }
-    for (const std::string_view argument : step.arguments) bytes += argument.size();
+    bytes += BytesOf(step.arguments);
     const bool is_wrong = !MayBeQueued(command->verb) || command->verb == Verb::kWatch ||
                           bytes > settings_.limits.line_bytes_max ||
                           transaction.commands == model::kRespCommandsMax ||

@@ -61,7 +61,11 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
                                        : RespStringCommand::Expires::kAt;
     call.string_command->at_ms = moved.expires_ms;
   }
-  if (call.key_cannot_exist && (!puts || !move.is_taken)) return {};
+  if (call.key_cannot_exist && (!puts || !move.is_taken)) {
+    Outcome outcome;
+    if (call.absent != nullptr) outcome.rows = 1;  // As it has to be.
+    return outcome;
+  }
   if (call.key_cannot_exist) {
     work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
     return Outcome::Fail(ErrorCode::kNumber);

@@ -450,7 +450,8 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   }
   if (call.is_string) return ExecuteString(work, call, session, out);
   if (HasOtherNumber(call, session)) {
-    if (ChangesFields(call.verb)) {
+    const bool only_removes = call.verb == Verb::kHDel && call.script == RespScript::kNone;
+    if (ChangesFields(call.verb) && !only_removes) {
       work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";
       return Outcome::Fail(ErrorCode::kNumber);
     }

@@ -252,7 +252,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return resp::AppendInteger(
           static_cast<int64_t>(call.arguments[call.key_at].size() + row.bytes()), &out);
     case Verb::kObjectEncoding:
-      return AppendObject(call, "listpack", out);
+      return resp::AppendBulk("listpack", &out);
     case Verb::kTtl:
     case Verb::kExpireTime:
       return resp::AppendInteger(TimeUntil(call, row.expires_ms()), &out);
@@ -352,12 +352,13 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
 
 }  // namespace
 
-void AppendObject(const RespCall& call, std::string_view encoding, base::Buffer& out) {
-  if (!IsWord(call.arguments[1], "freq")) return resp::AppendBulk(encoding, &out);
-  resp::AppendError(
+bool RefusesFrequency(const RespCall& call, bool is_there, RespWork* work) {
+  const bool asks = call.verb == Verb::kObjectEncoding && IsWord(call.arguments[1], "freq");
+  if (!asks || !is_there) return false;
+  work->wrong =
       "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "
-      "when switching between policies at runtime LRU and LFU data will take some time to adjust.",
-      &out);
+      "when switching between policies at runtime LRU and LFU data will take some time to adjust.";
+  return true;
 }
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
@@ -457,7 +458,9 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     }
     CountLookup(work, call, /*is_found=*/false);
     AppendAbsent(work, call, out);
-    return {};
+    Outcome outcome;
+    if (call.absent != nullptr) outcome.rows = 1;  // As it has to be.
+    return outcome;
   }
   if (IsRowChange(call)) return ExecuteChange(work, call, session, out);
   if (IsOfGivenFields(call.verb)) return ExecuteGet(work, call, reply_bytes_max, session, out);
@@ -469,6 +472,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   if (!outcome.ok()) return outcome;
   if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
+  if (RefusesFrequency(call, outcome.rows != 0, &work)) return Outcome::Fail(ErrorCode::kNumber);
   if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);

@@ -21,8 +21,8 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
 engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
 
-/// Appends what OBJECT ENCODING, or OBJECT FREQ, says of a key that is there.
-void AppendObject(const RespCall& call, std::string_view encoding, base::Buffer& out);
+/// Whether the call is OBJECT FREQ of a key that is there, which is an error, then `work->wrong`.
+bool RefusesFrequency(const RespCall& call, bool is_there, RespWork* work);
 
 /// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
 std::string Blame(size_t number);

@@ -262,7 +262,7 @@ void AppendRead(RespWork& work, const RespCall& call, const RespStringRow& row, 
           static_cast<int64_t>(call.arguments[call.key_at].size() + row.value().size()), &out);
     case Verb::kObjectEncoding:
       if (!row.is_there()) return resp::AppendNil(work.version, &out);
-      return AppendObject(call, EncodingOf(row.value()), out);
+      return resp::AppendBulk(EncodingOf(row.value()), &out);
     case Verb::kTtl:
     case Verb::kExpireTime:
       return resp::AppendInteger(row.is_there() ? TimeUntil(call, row.expires_ms()) : -2, &out);
@@ -456,8 +456,10 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
     RespStringRow row(call, text);
     Outcome outcome;
     if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
-    if (outcome.ok()) CountLookup(work, call, row.is_there());
-    if (outcome.ok()) AppendRead(work, call, row, out);
+    if (!outcome.ok()) return outcome;
+    CountLookup(work, call, row.is_there());
+    if (RefusesFrequency(call, row.is_there(), &work)) return Outcome::Fail(ErrorCode::kNumber);
+    AppendRead(work, call, row, out);
     return outcome;
   }
   RespStringChange change(call);

@@ -29,6 +29,52 @@ TEST_F(RespTest, ExecTellsWhichCommandCannotBeDone) {
   EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
 }
 
+TEST_F(RespTest, AnErrorOfOneCommandUndoesTheTransaction) {
+  Ask("MULTI");
+  Ask("SET a 1");
+  Ask("OBJECT FREQ a");
+  EXPECT_EQ(0u, Ask("EXEC").find("-EXECABORT undone: command 2: ERR An LFU maxmemory policy"));
+  EXPECT_EQ("$-1\r\n", Ask("GET a"));
+}
+
+// A number that is not written as the server writes it is no row's key.
+TEST_F(RespTest, ACommandOnAKeyThatCannotBeThereIsDone) {
+  engine::fake::TableDefinition definition{"shop.n", {"id", "v"}, {{"PRIMARY", {0}}}};
+  definition.facts["id"].kind = engine::ColumnFacts::Kind::kInteger;
+  store_.CreateTable(definition, {{"7", "70"}});
+  EXPECT_EQ(":0\r\n", Ask("HDEL n:007 v"));
+  EXPECT_EQ(":0\r\n", Ask("DEL n:007"));
+  EXPECT_EQ(0u, Ask("HSET n:007 v 1").find("-CONSTRAINT "));
+  EXPECT_EQ("+OK\r\n", Ask("WATCH n:007"));
+  Ask("MULTI");
+  Ask("DEL n:007");
+  EXPECT_EQ("*1\r\n:0\r\n", Ask("EXEC"));
+  EXPECT_EQ("$2\r\n70\r\n", Ask("HGET n:7 v"));
+}
+
+TEST_F(RespTest, EmptyArgumentsTakeRoomInATransaction) {
+  settings_.limits.line_bytes_max = 4096;
+  frontend_.emplace(settings_);
+  Ask("MULTI");
+  std::string command = "HMGET t:1";
+  for (int i = 0; i < 200; ++i) command += " \"\"";
+  EXPECT_EQ(0u, Ask(command).find("-TOOLARGE ")) << "200 empty arguments are 200 strings";
+}
+
+TEST_F(RespTest, WatchedKeysHaveBytesTogether) {
+  const std::string key(model::kRespWatchedBytesMax / 4, 'k');
+  const std::string watch =
+      "*2\r\n$5\r\nWATCH\r\n$" + std::to_string(key.size()) + "\r\n" + key + "\r\n";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ("+OK\r\n", Run(Parse(watch)));
+  Ask("MULTI");
+  Ask("SET a 1");
+  EXPECT_EQ(0u, Ask("EXEC").find("-EXECABORT nothing was done: ERR at most 64 keys"));
+  EXPECT_EQ("+OK\r\n", Ask("WATCH a"));
+  Ask("MULTI");
+  Ask("SET a 1");
+  EXPECT_EQ("*1\r\n+OK\r\n", Ask("EXEC"));
+}
+
 // The turn says so where a transaction of the turn changes the row as well.
 TEST_F(RespTest, ACommandSharesItsRowWithTransactions) {
   for (const bool shares : {true, false}) {

@@ -131,7 +131,7 @@ model::Value ExpiryToCell(int64_t expiry_ms, const Container& container, TextRoo
   }
   const int64_t step_ms = container.expiry_step_ms;
   // The time is rounded up, so that no item expires early.
-  const int64_t shown_ms = (expiry_ms + step_ms - 1) / step_ms * step_ms;
+  const int64_t shown_ms = (std::min(expiry_ms, kLastMs) + step_ms - 1) / step_ms * step_ms;
   const int64_t seconds = shown_ms / kMsPerSecond;
   const int64_t ms = shown_ms % kMsPerSecond;
   if (container.expiry == ExpiryKind::kSeconds) {

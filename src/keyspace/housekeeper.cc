@@ -113,6 +113,7 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
   flush_.container = container;
   flush_.at_ms = at_ms;
   flush_.flushed = false;
+  flush_.error = {};
   const auto flush = [this, container](engine::Session* session) {
     if (session != nullptr && !stopping_) Flush(*session, *container);
   };
@@ -120,9 +121,9 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
     upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
 }
 
-// Drops a flush that is due on a server that has become a replica since the flush was asked for, or
-// whose container is disabled. A flush kept for a later failover, or for the day on which the
-// container is mended, would delete what has been written meanwhile.
+// Drops a flush that is due on a server that has become a replica since the flush was asked for,
+// whose container is disabled, or whose rows cannot be deleted. A flush kept for a later failover,
+// or for the day on which the container is mended, would delete what has been written meanwhile.
 void Housekeeper::DropDueFlush(const Container& container, std::string_view why) {
   int64_t at_ms = container.state->flush_at_ms.load();
   if (at_ms == 0) return;
@@ -138,6 +139,7 @@ void Housekeeper::Flush(engine::Session& session, const Container& container) {
   session.BeginTurn(true);
   Outcome outcome = MayEmpty(session, container, Rules()->containers);
   if (outcome.ok()) outcome = DeleteAllRows(container, session);
+  flush_.error = outcome.error;
   flush_.flushed = EndTurn(session, outcome);
 }
 
@@ -146,14 +148,23 @@ void Housekeeper::TakeFlush() {
 }
 
 // Clears the due time of a flush that is done, unless a later flush has replaced it. A flush that
-// failed is tried again.
+// failed by a lock, or by an end from outside, is tried again for a while.
 void Housekeeper::AwaitFlush() {
   if (!flush_.thread.joinable()) return;
   flush_.thread.Join();
+  const int64_t now_ms = keyspaces_.NowMs();
+  const bool may_pass = flush_.error.ok() || model::EndsWait(flush_.error) ||
+                        flush_.error.code == model::ErrorCode::kDeadlock;
   if (flush_.flushed) {
     flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
+  } else if (may_pass && now_ms - flush_.at_ms < model::kFlushOverdueMsMax) {
+    upkeep_[flush_.container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
+  } else if (flush_.error.code == model::ErrorCode::kDenied) {
+    DropDueFlush(*flush_.container, "the account of the plugin lacks DELETE on its table");
   } else {
-    upkeep_[flush_.container->name()].flush_again_ms = keyspaces_.NowMs() + model::kFlushRetryMs;
+    DropDueFlush(*flush_.container, "its rows could not be deleted in one transaction, error " +
+                                        std::string(model::Name(flush_.error.code)) + " " +
+                                        std::to_string(flush_.error.number));
   }
   flush_.container.reset();
 }

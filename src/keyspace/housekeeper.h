@@ -6,7 +6,8 @@
 // locked; a flush waits for the row, as a flush without a delay does. A replica removes nothing by
 // itself: it waits for the changes of its source.
 // Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
-// container. Errors: what fails is tried again later.
+// container. Errors: what fails is tried again later, but for a
+// flush that cannot be done, which is dropped.
 #pragma once
 
 #include <atomic>
@@ -91,7 +92,9 @@ class Housekeeper {
     exec::SessionThread thread;
     ContainerPtr container;
     int64_t at_ms = 0;
-    bool flushed = false;  ///< Written by the flush's thread until that has ended.
+    // Written by the flush's thread until that has ended:
+    bool flushed = false;
+    model::Error error;  ///< Why it is not flushed; no error: for a reason that may pass.
   };
   FlushUnderWay flush_;
 

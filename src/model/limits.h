@@ -215,6 +215,8 @@ inline constexpr int64_t kPurgeTickMs = 100;
 inline constexpr int64_t kPurgeIdleMs = 500;
 /// Time until a flush that failed is tried again.
 inline constexpr int64_t kFlushRetryMs = 1000;
+/// How long a delayed flush that meets locks is tried again: it deletes what is written meanwhile.
+inline constexpr int64_t kFlushOverdueMsMax = 600'000;
 /// Marks of memcached items that are remembered.
 inline constexpr size_t kMemcachedMarksMax = 65'536;
 /// Prefixes of keys that `stats detail` of memcached counts by.

@@ -140,6 +140,31 @@ TEST_F(MemcachedTest, AFlushThatFailsLeavesTheOneThatIsToCome) {
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }
 
+// It would delete what is written until the day on which the reason is gone.
+TEST_F(MemcachedTest, ADelayedFlushWhoseRowsCannotBeDeletedIsDropped) {
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
+  const auto flush_behind = [&](const model::Error& error) {
+    Set("a", "1", "0");
+    EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+    store_.SetHook([error](const engine::fake::Call& call) {
+      const bool is_it =
+          call.kind == engine::fake::Call::Kind::kExecute && call.request->is_write();
+      return is_it ? engine::Outcome::Of(error) : engine::Outcome();
+    });
+    MoveClock(11);
+    housekeeper.RunOnce(session_);
+    housekeeper.AwaitFlush();
+    store_.SetHook({});
+    MoveClock(2);
+    housekeeper.RunOnce(session_);
+    housekeeper.AwaitFlush();
+    return store_.RowCount("test.demo");
+  };
+  EXPECT_EQ(1u, flush_behind(model::Error::Engine(152))) << "a foreign key refers to a row";
+  EXPECT_EQ(1u, flush_behind({model::ErrorCode::kTrigger}));
+  EXPECT_EQ(0u, flush_behind({model::ErrorCode::kLockWait}));
+}
+
 TEST_F(MemcachedTest, ADelayedFlushIsDroppedWhereItsContainerIsDisabled) {
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   const Row demo = {"default", "test", "demo", "id", "value", "flags", "cas", "expires", "PRIMARY"};

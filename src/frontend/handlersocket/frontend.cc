@@ -119,6 +119,11 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       Authenticate(command, arena, item);
       break;
     case Command::Kind::kHealth:
+      // The position has the writes before it.
+      if (behind_requests && (command.ask_health.check == Check::kPosition ||
+                              command.ask_health.check == Check::kAt)) {
+        return {Parsed::kLater, 0};
+      }
       PrepareHealth(command, arena, item);
       break;
     case Command::Kind::kName:

@@ -297,10 +297,11 @@ TEST_F(HandlerSocketTest, KeysAreUnescaped) {
                         "b\n"));
 }
 
-TEST_F(HandlerSocketTest, OpenAndAuthAreParsedWhenNothingIsBeforeThem) {
+// A position has the writes before it, as an open and a login see what is before them.
+TEST_F(HandlerSocketTest, OpenAuthAndPositionAreParsedWhenNothingIsBeforeThem) {
   Connect();
   base::Arena arena;
-  for (const std::string line : {kOpen, "A\t1\n"}) {
+  for (const std::string line : {kOpen, "A\t1\n", "H\tposition\n", "H\tat\t0-1-1\n"}) {
     Item item;
     const exec::Frontend::Step later = frontend_->Parse(line, true, arena, &item);
     EXPECT_EQ(Parsed::kLater, later.parsed) << line;

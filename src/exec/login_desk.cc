@@ -66,6 +66,7 @@ void LoginDesk::CloseLogins() {
   base::MutexLock lock(mutex_);
   is_closed_ = true;
   queue_.clear();
+  passed_over_ = 0;
   refused_.clear();
   while (!idle_.WaitFor(lock, kAsleepMax, [this]() REQUIRES(mutex_) { return checking_ == 0; })) {
   }
@@ -97,8 +98,10 @@ bool LoginDesk::Next(base::Condition::Lock& lock) {
   if (stopping_) return false;
   const Clock::time_point until =
       refused_.empty() ? Clock::now() + kAsleepMax : refused_.begin()->first;
-  work_.WaitUntil(lock, until, [this]() REQUIRES(mutex_) {
-    return stopping_ || ended_ != nullptr || queue_.size() > passed_over_;
+  // A login that is refused meanwhile may be due sooner than all those before.
+  work_.WaitUntil(lock, until, [this, until]() REQUIRES(mutex_) {
+    return stopping_ || ended_ != nullptr || queue_.size() > passed_over_ ||
+           (!refused_.empty() && refused_.begin()->first < until);
   });
   return true;
 }

@@ -90,13 +90,15 @@ void ItemRuns::End(ItemRun* run, uint32_t items, uint64_t rows_read) {
 
 // A write, or what has failed.
 void ItemRuns::AddOther(const Turn& turn, const TurnItem& item, ItemRun* run) {
-  if (!item.answer.ok()) ++run->errors;
+  const bool is_done = item.answer.ok();
+  if (!is_done) ++run->errors;
   if (!item.item.request.is_write()) {
-    run->rows_read += item.rows;
+    if (is_done) run->rows_read += item.rows;
     return;
   }
   ++run->writes;
-  run->rows_changed += item.rows;
+  // An item of a batch whose commit failed has the rows of its execution still.
+  if (is_done) run->rows_changed += item.rows;
   if (turn.IsMerged(item)) ++run->merged;
 }
 

@@ -266,7 +266,8 @@ void Worker::RefusePlain(Client& client, std::string_view begin) {
 // stops counting it, so that the limit of connections holds meanwhile.
 bool Worker::GiveIfAsked(Client& client) {
   const uint32_t count = give_count_.load(std::memory_order_acquire);
-  if (count == 0 || !clients_.MayMove(client)) return false;
+  // A target that has ended would not give the account its login back.
+  if (count == 0 || stopping_.load() || !clients_.MayMove(client)) return false;
   Worker* const target = give_to_.load(std::memory_order_relaxed);
   if (target == nullptr || target == this) return false;
   if (count != kAll) give_count_.store(count - 1, std::memory_order_relaxed);
@@ -303,10 +304,10 @@ void Worker::AddTo(ConnectionList& list) const {
     for (const Client* const client : clients_.all()) {
       rows.push_back(clients_.Describe(*client, list.has_addresses()));
     }
+    return list.Add(std::move(rows));
   } catch (const std::bad_alloc&) {
-    rows.clear();
+    list.Add({});  // It throws before it counts the worker.
   }
-  list.Add(std::move(rows));
 }
 
 void Worker::TakeHeld(engine::Session* session) {

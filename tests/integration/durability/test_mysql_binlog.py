@@ -211,3 +211,19 @@ def test_workers_beside_sql_on_few_rows(make_server, in_order):
     assert sum(done) == 4 * 60 * 5 + 4 * 60
     assert pair.sql.rows("CHECK TABLE b.c EXTENDED")[-1][-1] == b"OK"
     pair.assert_equal()
+
+
+def test_a_new_server_id_is_followed(make_server):
+    """A replica leaves out events that have its own number: SET GLOBAL on a cloned server is to hold at once."""
+    server = make_server(options=["--log-bin=binlog", "--server-id=1"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE b")
+    sql.run("CREATE TABLE b.t (id INT PRIMARY KEY)")
+    index = server.hs_wr().opened("b", "t", "", "id")
+    numbers = []
+    for number in (1, 78):
+        sql.run(f"SET GLOBAL server_id = {number}")
+        file, position = place(sql)
+        assert index.insert(number) == hs.OK
+        numbers.append({int(row[3]) for row in sql.rows(f"SHOW BINLOG EVENTS IN '{file}' FROM {position}")})
+    assert numbers == [{1}, {78}]

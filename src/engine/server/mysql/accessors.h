@@ -323,6 +323,7 @@ inline void ForgetConditions(THD& thd) {
 }
 inline bool FollowOwnVariables(THD& thd) {
   thd.variables.binlog_trx_compression = global_system_variables.binlog_trx_compression;
+  thd.set_server_id(static_cast<uint32>(::server_id));
   return false;
 }
 

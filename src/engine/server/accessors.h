@@ -170,6 +170,9 @@ inline bool HasChecks(const TABLE& table);
 inline bool RollsBack(const TABLE& table);
 /// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
 inline bool HasComputedDefaults(const TABLE& table);
+/// Whether expressions of the table keep what they have found of the session from the opening of
+/// the table on, such as today's date or the state of RAND.
+inline bool HasSessionExpressions(const TABLE& table);
 inline bool HasPeriod(const TABLE& table);
 /// Whether a default value comes from a sequence, which is a table of its own.
 inline bool HasSequences(const TABLE& table);

@@ -41,6 +41,7 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
       by_name_.erase(found);
       return outcome;
     }
+    has_session_expressions_ |= HasSessionExpressions(*open->table);
     found->second = std::move(open);
   }
   *out = found->second.get();
@@ -176,7 +177,9 @@ void Tables::TakeBackUnit() {
 
 // A turn may be shorter than a look at the locks: one look in a tick of the coarse clock is enough.
 void Tables::CloseIfWanted() {
-  if (out_of_date_ || by_name_.size() > model::kSessionTablesMax) return CloseAll();
+  if (out_of_date_ || has_session_expressions_ || by_name_.size() > model::kSessionTablesMax) {
+    return CloseAll();
+  }
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms == looked_ms_) return;
   looked_ms_ = now_ms;
@@ -197,7 +200,7 @@ void Tables::CloseAll() {
   UnlockAll();
   locks_.CloseTables();
   by_name_.clear();
-  out_of_date_ = false;
+  out_of_date_ = has_session_expressions_ = false;
   ++generation_;
 }
 

@@ -228,6 +228,9 @@ inline bool RollsBack(const TABLE& table) {
          (table.file->partition_ht()->flags & HTON_NO_ROLLBACK) == 0;
 }
 inline bool HasComputedDefaults(const TABLE& table) { return table.default_field != nullptr; }
+inline bool HasSessionExpressions(const TABLE& table) {
+  return table.vcol_refix_list.elements != 0;
+}
 inline bool HasPeriod(const TABLE& table) { return table.s->period.name.str != nullptr; }
 inline bool HasSequences(const TABLE& table) { return table.internal_tables != nullptr; }
 inline bool HasServersUniqueKeys(const TABLE& table) {

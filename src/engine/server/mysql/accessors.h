@@ -263,6 +263,8 @@ inline bool HasComputedDefaults(const TABLE& table) {
            field->has_insert_default_general_value_expression();
   });
 }
+/// Each statement prepares the expressions anew (ForgetGenerated).
+inline bool HasSessionExpressions(const TABLE&) { return false; }
 inline bool HasPeriod(const TABLE&) { return false; }
 inline bool HasSequences(const TABLE&) { return false; }
 inline bool HasServersUniqueKeys(const TABLE&) { return false; }

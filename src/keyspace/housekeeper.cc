@@ -160,7 +160,10 @@ void Housekeeper::AwaitFlush() {
   } else if (may_pass && now_ms - flush_.at_ms < model::kFlushOverdueMsMax) {
     upkeep_[flush_.container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
   } else if (flush_.error.code == model::ErrorCode::kDenied) {
-    DropDueFlush(*flush_.container, "the account of the plugin lacks DELETE on its table");
+    const auto& table = flush_.container->definition;
+    DropDueFlush(*flush_.container, std::string("the account of ") +
+                                        Rules()->containers.account_variable + " lacks DELETE on " +
+                                        table.db + "." + table.table);
   } else {
     DropDueFlush(*flush_.container, "its rows could not be deleted in one transaction, error " +
                                         std::string(model::Name(flush_.error.code)) + " " +

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -28,6 +29,13 @@ class Arena {
     T* first = reinterpret_cast<T*>(AllocateBytes(count * sizeof(T), alignof(T)));
     for (size_t i = 0; i < count; ++i) new (first + i) T();
     return {first, count};
+  }
+
+  /// A copy of the text.
+  std::string_view Copy(std::string_view text) {
+    char* const copy = AllocateBytes(text.size());
+    text.copy(copy, text.size());
+    return {copy, text.size()};
   }
 
   /// Forgets all allocations; keeps one block of ordinary size.

@@ -157,11 +157,9 @@ void TokenBook::Opened(std::shared_ptr<engine::Index> index) {
 }
 
 TokenedRequest* TokenBook::Describe(Value token, std::string_view identity, base::Arena& arena) {
-  char* kept = arena.AllocateBytes(identity.size());
-  identity.copy(kept, identity.size());
   TokenedRequest& made = arena.Allocate<TokenedRequest>(1)[0];
   made.token = token;
-  made.text = {kept, identity.size()};
+  made.text = arena.Copy(identity);
   return &made;
 }
 

@@ -1,9 +1,12 @@
-// The library's version.
+// Versions that are told to clients.
 #pragma once
 
 namespace rowsocket::model {
 
 /// The version of this release, or of the next one. The build and scripts/package read this line.
 inline constexpr char kVersion[] = "0.1.0";
+
+/// The version of memcached that its clients are told: the one that the vectors were compared with.
+inline constexpr char kMemcachedVersion[] = "1.6.45";
 
 }  // namespace rowsocket::model

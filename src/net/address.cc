@@ -149,8 +149,7 @@ std::optional<std::vector<Address>> ParseAddresses(std::string_view address_list
   if (items == 0 && !parser.AddItem("127.0.0.1")) return std::nullopt;
   std::vector<Address> addresses = parser.Take();
   if (addresses.empty()) {
-    *error = std::string(variables.address) + ": no usable address in '" +
-             std::string(address_list) + "'";
+    *error = variables.address + ": no usable address in '" + std::string(address_list) + "'";
     return std::nullopt;
   }
   return addresses;

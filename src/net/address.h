@@ -33,8 +33,8 @@ struct Address {
 
 /// The system variables that error texts tell the user to change.
 struct VariableNames {
-  const char* address = "handlersocket_address";
-  const char* port = "handlersocket_port";
+  std::string address = "handlersocket_address";
+  std::string port = "handlersocket_port";
 };
 
 /// Returns the addresses in the order given, without repetition, at least one. On failure returns

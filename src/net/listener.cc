@@ -28,14 +28,13 @@ std::string CannotListen(const Address& address, const std::string& cause,
 std::string TcpAdvice(int error, const VariableNames& variables) {
   switch (error) {
     case EADDRINUSE:
-      return std::string("something else listens there; change ") + variables.port;
+      return "something else listens there; change " + variables.port;
     case EACCES:
-      return std::string("the server's user may not use that port; change ") + variables.port;
+      return "the server's user may not use that port; change " + variables.port;
     case EADDRNOTAVAIL:
-      return std::string("no interface of this machine has that address; change ") +
-             variables.address;
+      return "no interface of this machine has that address; change " + variables.address;
     default:
-      return std::string("check ") + variables.address + " and " + variables.port;
+      return "check " + variables.address + " and " + variables.port;
   }
 }
 
@@ -141,8 +140,8 @@ bool Listener::OpenTcp(const ListenOptions& options, OpenError* error) {
       getaddrinfo(address_.host.c_str(), std::to_string(address_.port).c_str(), &hints, &found);
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
   if (problem != 0) {
-    error->text = CannotListen(address_, gai_strerror(problem),
-                               std::string("check ") + options.variables.address);
+    error->text =
+        CannotListen(address_, gai_strerror(problem), "check " + options.variables.address);
     return false;
   }
   const int failure = BindTcp(*found, options, &fd_);
@@ -160,8 +159,7 @@ bool Listener::OpenUnix(const ListenOptions& options, OpenError* error) {
   const auto fail = [&](const std::string& cause) {
     fd_.Reset();
     error->text = CannotListen(
-        address_, cause,
-        std::string("check ") + options.variables.address + " and " + options.variables.port);
+        address_, cause, "check " + options.variables.address + " and " + options.variables.port);
     return false;
   };
   sockaddr_un where{};

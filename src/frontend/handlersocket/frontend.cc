@@ -297,10 +297,7 @@ void HandlerSocketFrontend::PrepareHealth(const Command& command, base::Arena& a
     if (settings_.health) reply.health = settings_.health();
     return;
   }
-  const std::string position = settings_.position ? settings_.position() : std::string();
-  char* const kept = arena.AllocateBytes(position.size());
-  position.copy(kept, position.size());
-  reply.position = std::string_view(kept, position.size());
+  reply.position = arena.Copy(settings_.position ? settings_.position() : std::string());
 }
 
 bool HandlerSocketFrontend::Holds(const handlersocket::AskHealth& ask) const {

@@ -1,6 +1,9 @@
 // The limits of what the wire can reach, in one place (invariant I3): a number from the wire is
 // checked against one of these before it sizes anything. Limits marked (variable) are defaults of
 // system variables.
+//
+// The order: limits that a variable sets (Limits), then those of all protocols, of one protocol
+// after the other, of what two protocols share, of the engine, and of what the plugins show.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +12,16 @@
 
 namespace rowsocket::model {
 
+/// The limits of one plugin, which sets those that it has a variable for. Where several plugins
+/// have the variable, it is HandlerSocket's that is named.
 struct Limits {
-  // Wire
-  size_t line_bytes_max = 16u << 20;   ///< (variable) handlersocket_line_max_bytes
-  uint32_t index_ids_max = 1024;       ///< (variable) handlersocket_index_ids_max, a connection
-  uint32_t values_max = 10'000;        ///< (variable) handlersocket_values_max, a request
+  // HandlerSocket and RESP: what a client sends. Only HandlerSocket has ids of indexes.
+  size_t line_bytes_max = 16u << 20;  ///< (variable) handlersocket_line_max_bytes
+  uint32_t index_ids_max = 1024;      ///< (variable) handlersocket_index_ids_max, a connection
+  uint32_t values_max = 10'000;       ///< (variable) handlersocket_values_max, a request
+  // All protocols: replies and connections.
   size_t reply_bytes_max = 64u << 20;  ///< (variable) handlersocket_reply_max_bytes
-  // Connections
-  uint32_t connections_max = 65'536;  ///< (variable) handlersocket_connections_max, a port
+  uint32_t connections_max = 65'536;   ///< (variable) handlersocket_connections_max, a port
   /// File descriptors of the process that workers and connections may use; higher descriptors are
   /// for SQL, tables and logs.
   int descriptors_max = std::numeric_limits<int>::max();
@@ -26,12 +31,24 @@ struct Limits {
                                          ///< buffers of a port's connections together
   uint32_t idle_timeout_s = 300;         ///< (variable) handlersocket_timeout
   uint32_t auth_timeout_s = 10;          ///< (variable) handlersocket_auth_timeout
-  // memcached
+  // memcached.
   size_t item_bytes_max = 1u << 20;  ///< (variable) daemon_memcached_item_size_max
 };
 
-/// Bytes of a line that are read before the connection has authenticated.
+// All protocols: what a client sends first, and how long the names are that it gives.
+
+/// Bytes of a client's first input that Frontend::RefusePlain is shown, so that it knows in which
+/// dialect to answer; as many as the header of memcached's binary dialect has.
+inline constexpr size_t kFirstBytesMax = 24;
+/// Bytes of a line of HandlerSocket, or of a request of RESP, that are read before the connection
+/// has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
+/// Bytes of the name of a table, an index or a column that a client opens (the server's own limit,
+/// NAME_LEN, is below it), and of a client's name.
+inline constexpr size_t kNameBytesMax = 256;
+
+// All protocols: TLS handshakes, logins, and the accounts of connections.
+
 /// TLS handshakes of one port that are done at a time; more wait. One costs about 40 KiB.
 inline constexpr uint32_t kHandshakesMax = 2048;
 /// TLS handshakes of one address on one port that are done at a time; more wait.
@@ -54,47 +71,16 @@ inline constexpr uint32_t kLoginDelayDoublingsMax = 5;
 inline constexpr uint32_t kLoginFailuresMax = 3;
 /// Bytes of a user's name in a login: the server's own limit is 128 characters.
 inline constexpr size_t kUserBytesMax = 512;
-/// The shortest pause between two looks at the accounts in use.
-inline constexpr int64_t kAccountsLookMsMin = 10;
-/// The longest pause between two looks at the accounts in use.
-inline constexpr int64_t kAccountsLookMsMax = 100;
-/// The pause between two looks at the accounts is so many times as long as the last look has taken,
-/// within kAccountsLookMsMin and kAccountsLookMsMax.
-inline constexpr int64_t kAccountsLookMultiple = 50;
-/// Accounts for which a session keeps what audit plugins have noted of them.
-inline constexpr size_t kAuditThdsMax = 16;
-/// Hot rows (exec/hot_rows.h): rows with the most requests that a slice of ten seconds keeps.
-inline constexpr size_t kHotRowsOfSlice = 256;
-/// Hot rows with the longest lock waits that a slice of ten seconds keeps.
-inline constexpr size_t kHotLocksOfSlice = 128;
-/// Bytes that are kept of the key of a hot row.
-inline constexpr size_t kHotKeyBytesMax = 128;
-/// Requests that a worker looks at in a second to find hot rows.
-inline constexpr uint32_t kHotSamplesPerSecond = 1000;
-/// Rows that a worker has counted and not handed over yet.
-inline constexpr size_t kHotRowsKeptMax = 4096;
-/// Names of indexes, and of accounts, that a worker counts requests by (exec/usage.h).
-inline constexpr size_t kUsageNamesMax = 4096;
-/// Slow requests (exec/slow_log.h) that are kept in memory for a plugin.
-inline constexpr size_t kSlowKeptMax = 128;
-/// Slow requests of one turn that are written to the server's log.
-inline constexpr size_t kSlowOfTurnMax = 64;
-/// Bytes that are shown of a value of a slow request.
-inline constexpr size_t kSlowValueBytesMax = 64;
-/// Bytes that are shown of a slow request.
-inline constexpr size_t kSlowTextBytesMax = 4096;
+/// Accounts whose requests are counted, where the requests per second of an account are limited.
+inline constexpr size_t kAccountBudgetsMax = 4096;
+/// Time for which an account is refused because of one request that counts as several.
+inline constexpr int64_t kAccountOwedMsMax = 60'000;
+
+// All protocols: turns, batches, the waits of their requests, and threads without work
+// (exec/turn.h, exec/batch_collector.h, exec/wait_lane.h, exec/worker.h).
+
 /// Requests of one connection in one turn, so that a deep pipeline leaves room for the others.
 inline constexpr uint32_t kTurnRequestsPerConnectionMax = 128;
-/// Requests of one connection in one batch, where no other connection writes.
-inline constexpr uint32_t kBatchRequestsAloneMax = 1024;
-/// The least share of one connection in a batch, however many connections write.
-inline constexpr uint32_t kBatchRequestsShareMin = 16;
-/// Connections that a worker puts into a batch before its executor may take it.
-inline constexpr uint32_t kPublishEvery = 64;
-/// Batches that one worker has at a time: executed, published, done, collected.
-inline constexpr uint32_t kBatchesMax = 4;
-/// Rounds of its worker from whose memory a batch takes requests over without reading them again.
-inline constexpr size_t kBatchArenasMax = 16;
 /// Requests of all connections in one turn, and so in one transaction.
 inline constexpr uint32_t kTurnRequestsMax = 4096;
 /// Bytes of memory for the values of a turn's requests: a short line may count many empty values.
@@ -107,69 +93,34 @@ inline constexpr int64_t kTurnMsMax = 100;
 inline constexpr uint64_t kShortFindRows = 100;
 /// A turn looks at the clock after a request that has more bytes than these.
 inline constexpr size_t kShortLineBytes = 4096;
+/// Requests of one connection in one batch, where no other connection writes.
+inline constexpr uint32_t kBatchRequestsAloneMax = 1024;
+/// The least share of one connection in a batch, however many connections write.
+inline constexpr uint32_t kBatchRequestsShareMin = 16;
+/// Connections that a worker puts into a batch before its executor may take it.
+inline constexpr uint32_t kPublishEvery = 64;
+/// Batches that one worker has at a time: executed, published, done, collected.
+inline constexpr uint32_t kBatchesMax = 4;
+/// Rounds of its worker from whose memory a batch takes requests over without reading them again.
+inline constexpr size_t kBatchArenasMax = 16;
+/// Times a batch is run again after a deadlock before its requests run one by one.
+inline constexpr uint32_t kBatchRetriesMax = 3;
 /// Time for which a batch that lost its rows to other nodes of a cluster is run again.
 inline constexpr int64_t kConflictRetryMsMax = 5000;
 /// The longest pause before a batch that lost its rows to other nodes is run again.
 inline constexpr int64_t kConflictPauseMsMax = 20;
-/// Transactions of a position that a client asks about: one for each replication domain of MariaDB,
-/// or ranges of MySQL's.
-inline constexpr size_t kGtidsMax = 64;
-/// Bytes of a MySQL transaction's tag (mysql::gtid::tag_max_length).
-inline constexpr size_t kGtidTagBytesMax = 32;
-/// Times a batch is run again after a deadlock before its requests run one by one.
-inline constexpr uint32_t kBatchRetriesMax = 3;
-/// Times that a request in the wait lane gives way to a DDL statement.
+/// Times that a request in the wait lane which gives way to a DDL statement is executed.
 inline constexpr uint32_t kBackOffsMax = 2000;
-/// How long a request in the wait lane pauses when it gives way to a DDL statement.
+/// How long a request in the wait lane pauses when it gives way.
 inline constexpr uint32_t kBackOffMs = 5;
-/// Key parts of an index (MariaDB's MAX_REF_PARTS).
-inline constexpr uint32_t kKeyPartsMax = 32;
-/// Requests of a group of HandlerSocket.
-inline constexpr size_t kUnitRequestsMax = 64;
-/// Keys that one command of RESP names, or all commands of a transaction together.
-inline constexpr size_t kUnitKeysMax = 10'000;
-/// Commands of a transaction of RESP: caches set many keys in one, some with a command for each.
-inline constexpr size_t kRespCommandsMax = 10'000;
-/// Keys that a connection of RESP watches together.
-inline constexpr size_t kRespWatchedKeysMax = 64;
-/// Bytes of the keys that a connection watches together.
-inline constexpr size_t kRespWatchedBytesMax = size_t{1} << 20;
-/// Rows that the requests of a group of HandlerSocket may change together.
-inline constexpr uint64_t kUnitRowsMax = 10'000;
-/// Locks of other sessions that a unit waits for, one after the other.
-inline constexpr size_t kUnitWaitsMax = 8;
-/// Rows that a turn keeps open at once: twice as many as a unit of HandlerSocket can name.
-inline constexpr size_t kOpenRowsMax = 128;
-/// Bytes of an idempotency token.
-inline constexpr size_t kTokenBytesMax = 64;
-/// Bytes of an answer that is kept with its token.
-inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
-/// Expired tokens that are removed whenever a new one is kept.
-inline constexpr uint64_t kTokensPurgedAtOnce = 2;
-/// Tables that a thread keeps open from one turn to the next.
-inline constexpr size_t kSessionTablesMax = 1000;
 /// Time without work after which a worker, or its executor, closes its tables, so that no session
 /// waits for them.
 inline constexpr int kReleaseTablesMs = 10;
 /// How often a worker or an executor without work looks whether the server wants its thread to end.
 inline constexpr int kSessionTickMs = 200;
-/// Accounts for whose rights on an index in a turn a thread has room from the beginning.
-inline constexpr size_t kRightsKeptMin = 4;
-/// Accounts whose rights on an index in a turn a thread keeps at most.
-inline constexpr size_t kRightsKeptMax = 256;
-/// Accounts whose requests are counted, where an account may make so many a second.
-inline constexpr size_t kAccountBudgetsMax = 4096;
-/// Time for which an account is refused because of one request that counts as several.
-inline constexpr int64_t kAccountOwedMsMax = 60'000;
-/// Bytes of memory for one value that a thread keeps for its next request.
-inline constexpr size_t kKeptValueBytesMax = 64u << 10;
-/// Comparison values of filters that a thread keeps for its next request.
-inline constexpr size_t kKeptFiltersMax = 8;
-/// Bytes of the name of a table, an index or a column that a client opens (the server's own limit,
-/// NAME_LEN, is below it), and of a client's name.
-inline constexpr size_t kNameBytesMax = 256;
-/// Columns, and filter columns, of one opened index: so many of each.
-inline constexpr uint32_t kColumnsMax = 4096;
+
+// HandlerSocket.
+
 /// Columns, filter columns included, of all ids of a connection, for each id that it may have.
 inline constexpr size_t kOpenColumnsOfAnId = 64;
 /// Columns of all ids of a connection, where kOpenColumnsOfAnId for each id would be fewer.
@@ -178,10 +129,14 @@ constexpr size_t OpenColumnsMax(const Limits& limits) {
   const size_t columns = kOpenColumnsOfAnId * limits.index_ids_max;
   return columns > kOpenColumnsMin ? columns : kOpenColumnsMin;
 }
+/// Transactions of a position that a client asks about: one for each replication domain of MariaDB,
+/// or ranges of MySQL's.
+inline constexpr size_t kGtidsMax = 64;
+/// Bytes of a MySQL transaction's tag (mysql::gtid::tag_max_length).
+inline constexpr size_t kGtidTagBytesMax = 32;
 
-/// Bytes of a client's first input that Frontend::RefusePlain is shown, which knows by them in
-/// which dialect it answers; as many as the header of memcached's binary dialect has.
-inline constexpr size_t kFirstBytesMax = 24;
+// memcached.
+
 /// Bytes of a memcached key.
 inline constexpr size_t kMemcachedKeyBytesMax = 250;
 /// Bytes that a memcached client may send without a line feed, except in get and gets.
@@ -191,10 +146,91 @@ inline constexpr size_t kMemcachedLongLineBytesMax = 1u << 20;
 /// Keys of one get or gat (memcached's own tests ask for 18,725): a get that waits for a locked
 /// table holds a hundred bytes for each key as long as it waits.
 inline constexpr size_t kMemcachedKeysMax = 32'768;
-/// Tokens of a meta command, with its verb and its key.
-inline constexpr uint32_t kMetaTokensMax = 20;
+/// Words of a meta command, with its verb and its key.
+inline constexpr uint32_t kMetaWordsMax = 20;
 /// Bytes of the opaque token of a meta command, with its letter.
 inline constexpr size_t kMetaOpaqueBytesMax = 32;
+/// Bytes of an error's text in a reply to a memcached client.
+inline constexpr size_t kMemcachedErrorBytesMax = 512;
+/// Marks of memcached items that are remembered.
+inline constexpr size_t kMemcachedMarksMax = 65'536;
+/// Prefixes of keys that `stats detail` of memcached counts by.
+inline constexpr size_t kMemcachedPrefixesMax = 1000;
+
+// RESP.
+
+/// Arguments that a client of RESP may send before it has logged in, the command's name included:
+/// as many as Redis takes.
+inline constexpr size_t kRespArgumentsMaxBeforeLogin = 10;
+/// Arguments that a client of RESP may send once it has logged in, the command's name included: as
+/// many as Redis takes. A command with more than kRespWordsMax of them is refused.
+inline constexpr size_t kRespArgumentsMax = 1'048'576;
+/// Commands of a transaction of RESP: caches set many keys in one, some with a command for each.
+inline constexpr size_t kRespCommandsMax = 10'000;
+/// Keys that a connection of RESP watches together.
+inline constexpr size_t kRespWatchedKeysMax = 64;
+/// Bytes of the keys that a connection of RESP watches together.
+inline constexpr size_t kRespWatchedBytesMax = size_t{1} << 20;
+/// Open indexes of a connection of RESP with which a turn may begin; where there are more, all are
+/// closed before its first command.
+inline constexpr size_t kRespShapesMax = 256;
+/// Bytes of the names (shapes) of these open indexes with which a turn may begin; where there are
+/// more, all indexes are closed before its first command.
+inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
+/// Calls that are made for one command of RESP, with those that are made again.
+inline constexpr size_t kRespCallsMadeMax = 1'000'000;
+/// Calls for which a connection of RESP keeps memory from one command to the next.
+inline constexpr size_t kRespCallsKept = 64;
+/// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
+/// one command could.
+inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
+/// Bytes of the pattern of SCAN, HSCAN and CONFIG GET, which is gone through for each name.
+inline constexpr size_t kRespPatternBytesMax = 1024;
+/// Bytes of the pattern of KEYS, which goes through kRespScanRowsMax keys at once.
+inline constexpr size_t kRespKeysPatternBytesMax = 128;
+/// Rows that one SCAN of RESP looks at, multiplied by the bytes of its pattern: matching a key
+/// takes time of the product of both lengths.
+inline constexpr uint64_t kRespScanPatternBytesMax = 200'000;
+/// Patterns of one CONFIG GET of RESP.
+inline constexpr size_t kRespConfigPatternsMax = 64;
+/// Rows that one SCAN or KEYS of RESP looks at.
+inline constexpr uint64_t kRespScanRowsMax = 10'000;
+/// Positions of SCANs that a port of RESP remembers: each has a key of up to 3 KiB.
+inline constexpr size_t kRespCursorsMax = 4096;
+/// Keys of one database that INFO of RESP counts one by one.
+inline constexpr uint64_t kRespInfoKeysMax = 2'000;
+/// Keys of which RANDOMKEY of RESP chooses one, where a database has no more.
+inline constexpr uint64_t kRespRandomKeys = 1'000;
+/// Keys of a part of a larger database of which RANDOMKEY of RESP chooses one.
+inline constexpr uint64_t kRespRandomRows = 100;
+/// Bytes of a script of RESP that may be one of those that are served.
+inline constexpr size_t kRespScriptBytesMax = 4096;
+/// Different texts of the scripts that are served that a port remembers.
+inline constexpr size_t kRespScriptsMax = 1024;
+
+// HandlerSocket and RESP: units, and requests that take effect once (exec/unit.h,
+// exec/token_book.h).
+
+/// Requests of a group of HandlerSocket.
+inline constexpr size_t kUnitRequestsMax = 64;
+/// Rows that the requests of a group of HandlerSocket may change together.
+inline constexpr uint64_t kUnitRowsMax = 10'000;
+/// Keys that one command of RESP names, or all commands of a transaction together.
+inline constexpr size_t kUnitKeysMax = 10'000;
+/// Words of a command of RESP that is served: a name, and kUnitKeysMax keys with a value each.
+inline constexpr size_t kRespWordsMax = 2 * kUnitKeysMax + 2;
+/// Locks of other sessions that a unit waits for, one after the other.
+inline constexpr size_t kUnitWaitsMax = 8;
+/// Bytes of an idempotency token.
+inline constexpr size_t kTokenBytesMax = 64;
+/// Bytes of an answer that is kept with its token.
+inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
+/// Expired tokens that are removed whenever a new one is kept.
+inline constexpr uint64_t kTokensPurgedAtOnce = 2;
+
+// memcached and RESP: the mapping tables, and what goes through all rows of a container
+// (src/keyspace).
+
 /// Rows that are read of each of the mapping tables.
 inline constexpr uint32_t kContainersMax = 1000;
 /// Value columns of one container.
@@ -205,6 +241,10 @@ inline constexpr int64_t kMappingAgeMsMax = 50;
 inline constexpr int64_t kTableAgeMsMax = 1000;
 /// Rows that flush_all deletes at a time.
 inline constexpr uint64_t kFlushChunkRows = 10'000;
+/// Time until a flush that failed is tried again.
+inline constexpr int64_t kFlushRetryMs = 1000;
+/// How long a delayed flush that meets locks is tried again: it deletes what is written meanwhile.
+inline constexpr int64_t kFlushOverdueMsMax = 600'000;
 /// Rows that a purge looks at in one round, where there is no index.
 inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Expired rows of a container that are removed in a second, where no variable says otherwise.
@@ -213,46 +253,61 @@ inline constexpr unsigned kPurgeRowsPerSecond = 1000;
 inline constexpr int64_t kPurgeTickMs = 100;
 /// Time between two rounds of the purge, while there is nothing to purge.
 inline constexpr int64_t kPurgeIdleMs = 500;
-/// Time until a flush that failed is tried again.
-inline constexpr int64_t kFlushRetryMs = 1000;
-/// How long a delayed flush that meets locks is tried again: it deletes what is written meanwhile.
-inline constexpr int64_t kFlushOverdueMsMax = 600'000;
-/// Marks of memcached items that are remembered.
-inline constexpr size_t kMemcachedMarksMax = 65'536;
-/// Prefixes of keys that `stats detail` of memcached counts by.
-inline constexpr size_t kMemcachedPrefixesMax = 1000;
-/// Arguments that a client of RESP may send before it has logged in, the command's name included:
-/// as many as Redis takes.
-inline constexpr size_t kRespArgumentsMaxBeforeLogin = 10;
-/// Open indexes of a connection of RESP with which a turn may begin; where there are more, all are
-/// closed before its first command.
-inline constexpr size_t kRespShapesMax = 256;
-/// Bytes of the names by which such a connection keeps them, in the same way.
-inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
-/// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
-/// one command could.
-inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
-/// Bytes of the pattern of KEYS, SCAN, HSCAN and CONFIG GET, which is gone through for each name.
-inline constexpr size_t kRespPatternBytesMax = 1024;
-/// Calls that are made for one command of RESP, with those that are made again.
-inline constexpr size_t kRespCallsMadeMax = 1'000'000;
-/// Calls for which a connection of RESP keeps memory from one command to the next.
-inline constexpr size_t kRespCallsKept = 64;
-/// Rows that one SCAN or KEYS of RESP looks at.
-inline constexpr uint64_t kRespScanRowsMax = 10'000;
-/// Keys of one database that INFO of RESP counts one by one.
-inline constexpr uint64_t kRespInfoKeysMax = 2'000;
-/// Keys of which RANDOMKEY of RESP chooses one, where a database has no more.
-inline constexpr uint64_t kRespRandomKeys = 1'000;
-/// Keys of a part of a larger database of which RANDOMKEY of RESP chooses one.
-inline constexpr uint64_t kRespRandomRows = 100;
-/// Positions of SCANs that a port of RESP remembers: each has a key of up to 3 KiB.
-inline constexpr size_t kRespCursorsMax = 4096;
-/// Bytes of a script of RESP that may be one of those that are served.
-inline constexpr size_t kRespScriptBytesMax = 4096;
-/// Different texts of the scripts that are served that a port remembers.
-inline constexpr size_t kRespScriptsMax = 1024;
-/// Bytes of an error's text in a reply to a memcached client.
-inline constexpr size_t kMemcachedErrorBytesMax = 512;
+
+// The engine: indexes and tables, and what a thread keeps of them and for its next request
+// (src/engine/server).
+
+/// Key parts of an index (MariaDB's MAX_REF_PARTS).
+inline constexpr uint32_t kKeyPartsMax = 32;
+/// Columns, and filter columns, of one opened index: so many of each.
+inline constexpr uint32_t kColumnsMax = 4096;
+/// Rows that a turn keeps open at once: twice as many as a unit of HandlerSocket can name.
+inline constexpr size_t kOpenRowsMax = 128;
+/// Tables that a thread keeps open from one turn to the next.
+inline constexpr size_t kSessionTablesMax = 1000;
+/// Bytes of the positions of the rows that one find_modify changes: all are found before the first
+/// is changed.
+inline constexpr size_t kFoundPositionsBytesMax = size_t{64} << 20;
+/// Bytes of memory for one value that a thread keeps for its next request.
+inline constexpr size_t kKeptValueBytesMax = 64u << 10;
+/// Comparison values of filters that a thread keeps for its next request.
+inline constexpr size_t kKeptFiltersMax = 8;
+/// Accounts for whose rights on an index in a turn a thread has room from the beginning.
+inline constexpr size_t kRightsKeptMin = 4;
+/// Accounts whose rights on an index in a turn a thread keeps at most.
+inline constexpr size_t kRightsKeptMax = 256;
+/// The shortest pause between two looks at the accounts in use.
+inline constexpr int64_t kAccountsLookMsMin = 10;
+/// The longest pause between two looks at the accounts in use.
+inline constexpr int64_t kAccountsLookMsMax = 100;
+/// How many times as long as the last look at the accounts the pause after it is, within
+/// kAccountsLookMsMin and kAccountsLookMsMax.
+inline constexpr int64_t kAccountsLookMultiple = 50;
+/// Accounts for which a session keeps what audit plugins have noted of them.
+inline constexpr size_t kAuditThdsMax = 16;
+
+// What the plugins show: hot rows, use by table and account, slow requests (exec/hot_rows.h,
+// exec/usage.h, exec/slow_log.h).
+
+/// Hot rows with the most requests that a slice of ten seconds keeps.
+inline constexpr size_t kHotRowsOfSlice = 256;
+/// Hot rows with the longest lock waits that a slice of ten seconds keeps.
+inline constexpr size_t kHotLocksOfSlice = 128;
+/// Bytes that are kept of the key of a hot row.
+inline constexpr size_t kHotKeyBytesMax = 128;
+/// Requests that a worker looks at in a second to find hot rows.
+inline constexpr uint32_t kHotSamplesPerSecond = 1000;
+/// Rows that a worker has counted and not handed over yet.
+inline constexpr size_t kHotRowsKeptMax = 4096;
+/// Names of indexes, and of accounts, that a worker counts requests by.
+inline constexpr size_t kUsageNamesMax = 4096;
+/// Slow requests that are kept in memory for a plugin.
+inline constexpr size_t kSlowKeptMax = 128;
+/// Slow requests of one turn that are written to the server's log.
+inline constexpr size_t kSlowOfTurnMax = 64;
+/// Bytes that are shown of a value of a slow request.
+inline constexpr size_t kSlowValueBytesMax = 64;
+/// Bytes that are shown of a slow request.
+inline constexpr size_t kSlowTextBytesMax = 4096;
 
 }  // namespace rowsocket::model

@@ -38,7 +38,7 @@ struct Find {
   std::span<const Value> key;     ///< One value for each key part, from the first.
   /// The count that the client gave; larger than key.size() when it is over limits.
   uint32_t key_parts_given = 0;
-  bool whole_key = false;  ///< Fails with kKpnum unless `key` is every part of a unique key.
+  bool whole_key = false;  ///< Fails with kKpnum unless `key` has every part of a unique key.
   uint64_t limit = 1;      ///< The most rows, after filters and offset.
   uint64_t offset = 0;     ///< Rows that pass the filters and are left out.
   bool has_in = false;  ///< `key[in_part]` is replaced by each of `in_values`, one after another.
@@ -64,6 +64,8 @@ enum class Decision : uint8_t {
   kRenew,   ///< As if the row were deleted and inserted with the listed columns; an absent row is
             ///< inserted.
   kDelete,  ///< The row is deleted; an absent row stays absent.
+  kClear,   ///< As kDelete, but the row stays where its deletion could delete or change rows that
+            ///< refer to it.
 };
 
 /// The new value of one of the opened columns.
@@ -107,13 +109,13 @@ inline constinit RowKeeper row_keeper;
 /// One row, by every part of a unique key, read, decided about and changed under one lock.
 ///
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
-/// that were given, or the request fails: no UTF-8 in a text column, a value that CHAR or BINARY
-/// would pad or trim (but CellChange::fit). Times are texts in the server's time zone. A
-/// column with ON UPDATE that is listed keeps the value that it is given. A row that is inserted or
-/// made anew has the key of the request, the listed columns, and DEFAULT for the rest.
-/// Outcome::rows is 1 when the decision was kStore or kRenew, or kDelete of a row that was there. A
-/// row that is to be made anew and cannot be inserted may be deleted; a row that a foreign key
-/// keeps has the listed columns set.
+/// that were given, or the request fails: where the bytes for a text column are no UTF-8, or where
+/// CHAR or BINARY would pad or trim the value (unless CellChange::fit allows it). Times are texts
+/// in the server's time zone. A column with ON UPDATE that is listed keeps the value that it is
+/// given. A row that is inserted or made anew has the key of the request, the listed columns, and
+/// DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore or kRenew, or when a row
+/// that was there was deleted. A row that is to be made anew and cannot be inserted may be deleted;
+/// a row that a foreign key keeps has the listed columns set.
 struct Edit {
   std::span<const Value> key;  ///< One value for each key part, for all of them; not NULL.
   /// What the editor may decide, for the account's rights; all of it reads the row. Columns are

@@ -31,9 +31,17 @@ struct ContainerCounters {
 
 /// State that outlives a change of the definition, as long as the definition names the same table.
 struct ContainerState {
+  /// No two states ever have the same serial; the memory of one may be that of a later one.
+  const uint64_t serial = NextSerial();
   ContainerCounters counters;
   /// When a delayed flush_all is due, in milliseconds since 1970; 0: no flush is delayed.
   std::atomic<int64_t> flush_at_ms{0};
+
+ private:
+  static uint64_t NextSerial() {
+    static std::atomic<uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
 };
 
 enum class TokenKind : uint8_t {

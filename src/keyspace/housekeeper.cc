@@ -63,11 +63,16 @@ void Housekeeper::Loop(engine::Session& session) {
     const bool has_more = RunOnce(session);
     session.ReleaseTables();
     lock.Lock();
-    const int64_t until_flush_ms = keyspaces_.next_flush_ms() - keyspaces_.NowMs();
-    const int64_t wait_ms = std::clamp<int64_t>(
-        until_flush_ms, 1, has_more ? model::kPurgeTickMs : model::kPurgeIdleMs);
-    if (!stopping_) wake_.WaitFor(lock, std::chrono::milliseconds(wait_ms));
+    const int64_t pause_ms = PauseMs(keyspaces_.next_flush_ms(), keyspaces_.NowMs(), has_more);
+    if (!stopping_) wake_.WaitFor(lock, std::chrono::milliseconds(pause_ms));
   }
+}
+
+// The difference of kNever and a time before 1970 has no room in 64 bits.
+int64_t Housekeeper::PauseMs(int64_t next_flush_ms, int64_t now_ms, bool has_more) {
+  const int64_t longest_ms = has_more ? model::kPurgeTickMs : model::kPurgeIdleMs;
+  if (next_flush_ms >= now_ms + longest_ms) return longest_ms;
+  return std::max<int64_t>(next_flush_ms - now_ms, 1);
 }
 
 bool Housekeeper::RunOnce(engine::Session& session) {

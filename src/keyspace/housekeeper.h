@@ -60,6 +60,8 @@ class Housekeeper {
   bool RunOnce(engine::Session& session);
   /// Waits until a flush that a round has begun has ended. For tests, too.
   void AwaitFlush();
+  /// How long to pause behind a round. `next_flush_ms` may be kNever, and the clock before 1970.
+  static int64_t PauseMs(int64_t next_flush_ms, int64_t now_ms, bool has_more);
 
  private:
   using ContainerPtr = std::shared_ptr<const Container>;

@@ -81,6 +81,9 @@ uint64_t TimeFromText(std::string_view text) {
   return seconds * kUsPerSecond + micros;
 }
 
+/// What a StillClock of this thread shows; 0: there is none.
+thread_local int64_t still_ms = 0;
+
 uint64_t Mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15;
   return hash ^ (hash >> 32);
@@ -92,7 +95,11 @@ int64_t SecondsToMs(int64_t seconds) {
   return seconds >= kLastMs / kMsPerSecond ? kLastMs : seconds * kMsPerSecond;
 }
 
-int64_t WallClockMs() { return NowIn(kMsPerSecond); }
+int64_t WallClockMs() { return still_ms != 0 ? still_ms : NowIn(kMsPerSecond); }
+StillClock::StillClock() : StillClock(NowIn(kMsPerSecond)) {}
+StillClock::StillClock(int64_t at_ms) { still_ms = at_ms; }
+StillClock::~StillClock() { still_ms = 0; }
+
 int64_t WallClockUs() { return NowIn(kUsPerSecond); }
 
 int64_t ExpiryFromCell(const model::Value& cell) {

@@ -15,9 +15,20 @@ namespace rowsocket::keyspace {
 
 inline constexpr int64_t kNever = INT64_MAX;
 
-/// Milliseconds since 1970, and microseconds.
+/// The system's clock: milliseconds, and microseconds, since 1970.
 int64_t WallClockMs();
 int64_t WallClockUs();
+
+/// While one lives, WallClockMs stands still for its thread.
+class StillClock {
+ public:
+  StillClock();
+  /// It shows this moment, for tests.
+  explicit StillClock(int64_t at_ms);
+  ~StillClock();
+  StillClock(const StillClock&) = delete;
+  StillClock& operator=(const StillClock&) = delete;
+};
 
 /// Memory for any number or time as text.
 using TextRoom = std::array<char, 32>;

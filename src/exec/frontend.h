@@ -167,6 +167,10 @@ class Frontend {
   /// nothing.
   virtual engine::Outcome Execute(const Item& item, engine::Session& session,
                                   base::Buffer& out) const = 0;
+  /// Whether a kRequest item that is not composite may be executed on one copy of its row with
+  /// others that name the row. False: Execute answers it without the row, to whose lock it must not
+  /// come: to a server, `007` is the name of row 7.
+  virtual bool MayShareRow(const Item&, engine::Session&) const { return true; }
   /// Whether a kRequest item that finds may have seen a row in `writes`.
   virtual bool MayConcern(const Item& item, const WriteSet& writes) const = 0;
   /// Adds what a composite kRequest item changes beyond its `request`. Called on any thread, while

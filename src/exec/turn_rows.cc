@@ -36,6 +36,8 @@ bool Turn::IsNext(const TurnItem& item) const {
 
 bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
   SharedRow& row = rows_.at(first.shared_row);
+  if (!first.client->frontend->MayShareRow(first.item, session))
+    return ExecuteItem(session, first, false);
   if (row.reason != NotMergeable::kNone) {
     first.ran_alone = Because(row.reason);
     return ExecuteItem(session, first, false);

@@ -8,7 +8,7 @@
 #include "exec/write_set.h"
 #include "frontend/handlersocket/verbs.h"
 #include "protocol/handlersocket/encoder.h"
-#include "protocol/handlersocket/tokens.h"
+#include "protocol/handlersocket/line_words.h"
 
 namespace rowsocket::frontend {
 
@@ -89,21 +89,7 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
     return ParseGroup({line.line, line.consumed}, input, arena, item);
   }
   if (settings_.tokens.enabled && line.line.starts_with("T\t")) {
-    handlersocket::Tokens tokens(line.line);
-    tokens.NextOrEmpty();
-    const std::string_view token = tokens.NextOrEmpty();
-    const std::string_view rest = line.line.substr(std::min(line.line.size(), token.size() + 3));
-    if (handlersocket::IsGroup(rest)) {
-      const model::Value value = handlersocket::TokenValue(token, arena);
-      return ParseGroup({rest, line.consumed, &value}, input, arena, item);
-    }
-    if (rest == "?" || rest == "!") {
-      const bool is_ready =
-          PrepareAsk(handlersocket::TokenValue(token, arena), rest == "!", arena, item);
-      return {Parsed::kItem, is_ready ? line.consumed : 0};
-    }
-    const bool opens = !PrepareTokened(line.line, arena, item);
-    return {Parsed::kItem, opens ? 0 : line.consumed};
+    return ParseTokened(line.line, line.consumed, input, arena, item);
   }
   Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);
   switch (command.kind) {
@@ -140,6 +126,26 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       break;
   }
   return {Parsed::kItem, line.consumed};
+}
+
+exec::Frontend::Step HandlerSocketFrontend::ParseTokened(std::string_view line, size_t size,
+                                                         std::string_view input, base::Arena& arena,
+                                                         Item* item) {
+  handlersocket::LineWords words(line);
+  words.NextOrEmpty();
+  const std::string_view token = words.NextOrEmpty();
+  const std::string_view rest = line.substr(std::min(line.size(), token.size() + 3));
+  if (handlersocket::IsGroup(rest)) {
+    const model::Value value = handlersocket::WordValue(token, arena);
+    return ParseGroup({rest, size, &value}, input, arena, item);
+  }
+  if (rest == "?" || rest == "!") {
+    const bool is_ready =
+        PrepareAsk(handlersocket::WordValue(token, arena), rest == "!", arena, item);
+    return {Parsed::kItem, is_ready ? size : 0};
+  }
+  const bool opens = !PrepareTokened(line, arena, item);
+  return {Parsed::kItem, opens ? 0 : size};
 }
 
 bool HandlerSocketFrontend::IsSecret(const Command& command) const {

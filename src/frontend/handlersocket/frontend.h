@@ -89,6 +89,9 @@ class HandlerSocketFrontend final : public exec::Frontend {
   bool Holds(const handlersocket::AskHealth& ask) const;
   void TakeName(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
+  /// A line that begins with a token, and takes `size` bytes of the input.
+  Step ParseTokened(std::string_view line, size_t size, std::string_view input, base::Arena& arena,
+                    exec::Item* item);
   bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
   bool PrepareAsk(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
   /// Appends what a request on this index is known by. `line` is the request without its token.

@@ -1,12 +1,11 @@
 // Requests with a token, which take effect once (`T`).
-#include "protocol/handlersocket/tokens.h"
-
 #include <algorithm>
 #include <string>
 
 #include "frontend/handlersocket/frontend.h"
 #include "model/limits.h"
 #include "protocol/handlersocket/encoder.h"
+#include "protocol/handlersocket/line_words.h"
 
 namespace rowsocket::frontend {
 
@@ -34,10 +33,10 @@ void HandlerSocketFrontend::AppendIdentity(std::string_view line, const engine::
 // Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
 // first.
 bool HandlerSocketFrontend::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
-  handlersocket::Tokens tokens(line);
-  tokens.NextOrEmpty();
-  const std::string_view wire_token = tokens.NextOrEmpty();
-  const model::Value token = handlersocket::TokenValue(wire_token, arena);
+  handlersocket::LineWords words(line);
+  words.NextOrEmpty();
+  const std::string_view wire_token = words.NextOrEmpty();
+  const model::Value token = handlersocket::WordValue(wire_token, arena);
   const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
   Command command = handlersocket::ParseLine(rest, parse_limits(), arena);
   const size_t bytes = token.text().size();

@@ -111,12 +111,12 @@ class Checker {
   std::string broken_;
 };
 
-void AppendToken(std::string_view token, std::string* line) { line->append("\t").append(token); }
+void AppendWord(std::string_view word, std::string* line) { line->append("\t").append(word); }
 
-void AppendNumber(uint64_t number, std::string* line) { AppendToken(std::to_string(number), line); }
+void AppendNumber(uint64_t number, std::string* line) { AppendWord(std::to_string(number), line); }
 
 void AppendValue(const Value& value, std::string* line) {
-  AppendToken(value.is_null() ? std::string(1, '\0') : Escaped(value.text()), line);
+  AppendWord(value.is_null() ? std::string(1, '\0') : Escaped(value.text()), line);
 }
 
 void AppendValues(std::span<const Value> values, std::string* line) {
@@ -135,25 +135,25 @@ static_assert(std::size(kModificationSigns) == model::kModifications);
 
 std::string FindToLine(const Find& find) {
   std::string line;
-  AppendToken(kSigns[static_cast<size_t>(find.op)], &line);
+  AppendWord(kSigns[static_cast<size_t>(find.op)], &line);
   AppendNumber(find.key_parts_given, &line);
   AppendValues(find.key, &line);
   AppendNumber(find.limit, &line);
   AppendNumber(find.offset, &line);
   if (find.has_in) {
-    AppendToken("@", &line);
+    AppendWord("@", &line);
     AppendNumber(find.in_part, &line);
     AppendNumber(find.in_values.size(), &line);
     AppendValues(find.in_values, &line);
   }
   for (const model::Filter& filter : find.filters) {
-    AppendToken(filter.stops_scan ? "W" : "F", &line);
-    AppendToken(kSigns[static_cast<size_t>(filter.op)], &line);
+    AppendWord(filter.stops_scan ? "W" : "F", &line);
+    AppendWord(kSigns[static_cast<size_t>(filter.op)], &line);
     AppendNumber(filter.column, &line);
     AppendValue(filter.value, &line);
   }
   if (find.modification != model::Modification::kNone) {
-    AppendToken(kModificationSigns[static_cast<size_t>(find.modification)], &line);
+    AppendWord(kModificationSigns[static_cast<size_t>(find.modification)], &line);
     if (find.wants_pre_images) line += '?';
     AppendValues(find.modifications, &line);
   }
@@ -163,7 +163,7 @@ std::string FindToLine(const Find& find) {
 std::string OpenToLine(const OpenIndex& open) {
   std::string line;
   for (const std::string_view name : {open.database, open.table, open.index}) {
-    AppendToken(name, &line);
+    AppendWord(name, &line);
   }
   AppendNames(open.columns, &line);
   AppendNames(open.filter_columns, &line);
@@ -172,13 +172,13 @@ std::string OpenToLine(const OpenIndex& open) {
 
 std::string HealthToLine(const AskHealth& ask) {
   std::string line;
-  if (ask.check == AskHealth::Check::kWrite) AppendToken("write", &line);
-  if (ask.check == AskHealth::Check::kRead) AppendToken("read", &line);
+  if (ask.check == AskHealth::Check::kWrite) AppendWord("write", &line);
+  if (ask.check == AskHealth::Check::kRead) AppendWord("read", &line);
   if (ask.lag_max_s) AppendNumber(*ask.lag_max_s, &line);
-  if (ask.check == AskHealth::Check::kGroup) AppendToken("group", &line);
-  if (ask.check == AskHealth::Check::kName) AppendToken("name", &line);
-  if (ask.check == AskHealth::Check::kPosition) AppendToken("position", &line);
-  if (ask.check == AskHealth::Check::kAt) AppendToken("at", &line);
+  if (ask.check == AskHealth::Check::kGroup) AppendWord("group", &line);
+  if (ask.check == AskHealth::Check::kName) AppendWord("name", &line);
+  if (ask.check == AskHealth::Check::kPosition) AppendWord("position", &line);
+  if (ask.check == AskHealth::Check::kAt) AppendWord("at", &line);
   for (size_t i = 0; i < ask.gtids.size(); ++i) {
     const model::Gtid& gtid = ask.gtids[i];
     line.append(i == 0 ? "\t" : ",");

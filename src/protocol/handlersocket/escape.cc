@@ -96,17 +96,17 @@ void AppendEscaped(std::string_view text, base::Buffer* out) {
   out->Commit(static_cast<size_t>(WriteEscaped(text, begin) - begin));
 }
 
-std::string_view Unescape(std::string_view token, base::Arena& arena) {
-  const size_t first = FindByte(token, kEscape);
-  if (first == token.size()) return token;
-  char* const begin = arena.AllocateBytes(token.size());
-  std::memcpy(begin, token.data(), first);
+std::string_view Unescape(std::string_view word, base::Arena& arena) {
+  const size_t first = FindByte(word, kEscape);
+  if (first == word.size()) return word;
+  char* const begin = arena.AllocateBytes(word.size());
+  std::memcpy(begin, word.data(), first);
   char* to = begin + first;
-  for (size_t i = first; i < token.size(); ++i) {
-    char byte = token[i];
+  for (size_t i = first; i < word.size(); ++i) {
+    char byte = word[i];
     if (byte == kEscape) {
-      if (++i == token.size()) break;
-      const auto shifted = static_cast<unsigned char>(token[i]);
+      if (++i == word.size()) break;
+      const auto shifted = static_cast<unsigned char>(word[i]);
       if (shifted < kEscapeShift) break;
       byte = static_cast<char>(shifted - kEscapeShift);
     }

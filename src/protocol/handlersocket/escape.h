@@ -20,7 +20,7 @@ inline constexpr unsigned char kUnescapedMin = 0x10;
 /// The number that is added to an escaped byte.
 inline constexpr unsigned char kEscapeShift = 0x40;
 
-/// The position of `byte`, or the size of the text when it has no such byte. Most tokens are short:
+/// The position of `byte`, or the size of the text when it has no such byte. Most words are short:
 /// a call of memchr would cost more than the loop.
 inline size_t FindByte(std::string_view text, char byte) {
   constexpr size_t kShort = 16;
@@ -41,13 +41,13 @@ size_t EscapeCount(std::string_view text);
 /// Appends `text` escaped.
 void AppendEscaped(std::string_view text, base::Buffer* out);
 
-/// The text that `token` stands for: a view of the token when it holds no escape, else a copy in
+/// The text that `word` stands for: a view of the word when it holds no escape, else a copy in
 /// the arena. Never null. Three cases are as in the original HandlerSocket, and no client sends
 /// them:
 /// - a byte below 0x10 that is not escaped stands for itself;
 /// - 0x01 and a byte from 0x50 to 0xff stands for that byte - 0x40;
-/// - 0x01 at the end of the token, or before a byte below 0x40, ends the text.
-std::string_view Unescape(std::string_view token, base::Arena& arena);
+/// - 0x01 at the end of the word, or before a byte below 0x40, ends the text.
+std::string_view Unescape(std::string_view word, base::Arena& arena);
 
 /// Writes `text` escaped and returns the end. REQUIRES: room for the escaped text at `to`.
 char* WriteEscaped(std::string_view text, char* to);

@@ -18,9 +18,9 @@ std::string Escaped(std::string_view text) {
   return std::string(buffer.view());
 }
 
-std::string Unescaped(std::string_view token) {
+std::string Unescaped(std::string_view word) {
   base::Arena arena;
-  return std::string(Unescape(token, arena));
+  return std::string(Unescape(word, arena));
 }
 
 TEST(Escape, EachByte) {
@@ -86,8 +86,8 @@ TEST(Escape, AppendsToWhatIsThere) {
 
 TEST(Unescape, IsAViewWhenThereIsNothingToDo) {
   base::Arena arena;
-  const std::string token = "no escape \x02\x0f here";
-  EXPECT_EQ(Unescape(token, arena).data(), token.data());
+  const std::string word = "no escape \x02\x0f here";
+  EXPECT_EQ(Unescape(word, arena).data(), word.data());
 }
 
 TEST(Unescape, HighBytesAreTakenLess0x40) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "protocol/handlersocket/tokens.h"
+#include "protocol/handlersocket/line_words.h"
 
 namespace rowsocket::handlersocket {
 
@@ -11,9 +11,9 @@ bool IsGroup(std::string_view line) {
 }
 
 std::optional<size_t> ParseGroup(std::string_view line) {
-  Tokens tokens(line);
-  tokens.NextOrEmpty();
-  const std::optional<uint64_t> count = ParseNumber(tokens.NextOrEmpty());
+  LineWords words(line);
+  words.NextOrEmpty();
+  const std::optional<uint64_t> count = ParseNumber(words.NextOrEmpty());
   if (!count || *count == 0 || *count > model::kUnitRequestsMax) return std::nullopt;
   return static_cast<size_t>(*count);
 }

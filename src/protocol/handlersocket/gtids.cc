@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "model/limits.h"
-#include "protocol/handlersocket/tokens.h"
+#include "protocol/handlersocket/line_words.h"
 
 namespace rowsocket::handlersocket {
 

@@ -5,7 +5,7 @@
 
 #include "model/client_name.h"
 #include "protocol/handlersocket/gtids.h"
-#include "protocol/handlersocket/tokens.h"
+#include "protocol/handlersocket/line_words.h"
 
 namespace rowsocket::handlersocket {
 
@@ -23,10 +23,10 @@ uint32_t Saturate(uint64_t number) {
 bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
 
 /// The operators of keys; filters also have `!=`.
-std::optional<CompareOp> ParseCompareOp(std::string_view token) {
-  const bool or_equal = token.size() == 2 && token[1] == '=';
-  if (token.empty() || (token.size() != 1 && !or_equal)) return std::nullopt;
-  switch (token[0]) {
+std::optional<CompareOp> ParseCompareOp(std::string_view word) {
+  const bool or_equal = word.size() == 2 && word[1] == '=';
+  if (word.empty() || (word.size() != 1 && !or_equal)) return std::nullopt;
+  switch (word[0]) {
     case '=':
       return or_equal ? std::nullopt : std::optional(CompareOp::kEq);
     case '>':
@@ -57,10 +57,10 @@ class LineParser {
  public:
   LineParser(std::string_view line, const model::Limits& limits, base::Arena& arena,
              Command* command)
-      : tokens_(line), limits_(limits), arena_(arena), command_(*command) {}
+      : words_(line), limits_(limits), arena_(arena), command_(*command) {}
 
   void Parse() {
-    const std::string_view verb = tokens_.NextOrEmpty();
+    const std::string_view verb = words_.NextOrEmpty();
     if (verb == "P") {
       ParseOpenIndex();
     } else if (verb == "A") {
@@ -105,7 +105,7 @@ class LineParser {
 
   void AddError(ErrorCode code) { command_.errors.Add(code); }
 
-  Tokens tokens_;
+  LineWords words_;
   const model::Limits& limits_;
   base::Arena& arena_;
   Command& command_;
@@ -114,7 +114,7 @@ class LineParser {
 void LineParser::ParseOpenIndex() {
   command_.kind = Command::Kind::kOpenIndex;
   std::string_view id;
-  TakeIndexId(tokens_.Next(&id) ? ParseNumber(id) : 0);
+  TakeIndexId(words_.Next(&id) ? ParseNumber(id) : 0);
   command_.open_index.database = NextName();
   command_.open_index.table = NextName();
   command_.open_index.index = NextName();
@@ -124,20 +124,20 @@ void LineParser::ParseOpenIndex() {
 
 void LineParser::ParseAuth() {
   command_.kind = Command::Kind::kAuth;
-  const std::string_view type = tokens_.NextOrEmpty();
+  const std::string_view type = words_.NextOrEmpty();
   if (type != "1") AddError(ErrorCode::kAuthtype);
-  command_.auth_key = TokenValue(tokens_.NextOrEmpty(), arena_);
+  command_.auth_key = WordValue(words_.NextOrEmpty(), arena_);
   command_.auth_names_user = type == "2";
-  if (command_.auth_names_user) command_.auth_password = TokenValue(tokens_.NextOrEmpty(), arena_);
+  if (command_.auth_names_user) command_.auth_password = WordValue(words_.NextOrEmpty(), arena_);
 }
 
 void LineParser::ParseHealth() {
   command_.kind = Command::Kind::kHealth;
   AskHealth& ask = command_.ask_health;
-  const std::string_view check = tokens_.NextOrEmpty();
+  const std::string_view check = words_.NextOrEmpty();
   if (check == "read") {
     ask.check = AskHealth::Check::kRead;
-    if (!tokens_.at_end()) ask.lag_max_s = NextNumber();
+    if (!words_.at_end()) ask.lag_max_s = NextNumber();
   } else if (check == "write") {
     ask.check = AskHealth::Check::kWrite;
   } else if (check == "position") {
@@ -148,7 +148,7 @@ void LineParser::ParseHealth() {
     ask.check = AskHealth::Check::kName;
   } else if (check == "at") {
     ask.check = AskHealth::Check::kAt;
-    const ErrorCode error = ParseGtids(tokens_.NextOrEmpty(), arena_, &ask);
+    const ErrorCode error = ParseGtids(words_.NextOrEmpty(), arena_, &ask);
     if (error != ErrorCode::kNone) AddError(error);
   } else if (!check.empty()) {
     AddError(ErrorCode::kOp);
@@ -157,7 +157,7 @@ void LineParser::ParseHealth() {
 
 void LineParser::ParseName() {
   command_.kind = Command::Kind::kName;
-  const Value name = TokenValue(tokens_.NextOrEmpty(), arena_);
+  const Value name = WordValue(words_.NextOrEmpty(), arena_);
   if (name.is_null() || !model::IsClientName(name.text())) {
     return AddError(ErrorCode::kClientName);
   }
@@ -167,7 +167,7 @@ void LineParser::ParseName() {
 void LineParser::ParseRequest(std::string_view id) {
   command_.kind = Command::Kind::kRequest;
   TakeIndexId(ParseNumber(id));
-  const std::string_view op = tokens_.NextOrEmpty();
+  const std::string_view op = words_.NextOrEmpty();
   if (op == "+") return ParseInsert();
   if (const std::optional<CompareOp> compare = ParseCompareOp(op)) {
     command_.request.find.op = *compare;
@@ -177,7 +177,7 @@ void LineParser::ParseRequest(std::string_view id) {
   ParseFind();
 }
 
-// Tokens behind the values are surplus: Perl's client sends a limit there.
+// Words behind the values are surplus: Perl's client sends a limit there.
 void LineParser::ParseInsert() {
   command_.wants_write = true;
   command_.request.verb = model::Request::Verb::kInsert;
@@ -193,19 +193,19 @@ void LineParser::ParseFind() {
   const uint64_t count = NextCount(ErrorCode::kKlen);
   find.key_parts_given = Saturate(count);
   find.key = NextValues(count, model::kKeyPartsMax);
-  if (tokens_.at_end())
+  if (words_.at_end())
     return;  // most finds end here; otherwise the find goes on with offset, IN, filters or a
              // modification
   find.limit = std::max<uint64_t>(NextNumber(), 1);
   find.offset = NextNumber();
-  if (tokens_.PeekByte() == '@') ParseIn();
+  if (words_.PeekByte() == '@') ParseIn();
   ParseFilters();
   ParseModifications();
 }
 
 void LineParser::ParseIn() {
   model::Find& find = command_.request.find;
-  tokens_.Skip(1);  // The `@`, and whatever stands behind it in its token.
+  words_.Skip(1);  // The `@`, and whatever stands behind it in its word.
   const uint64_t part = NextNumber();
   const uint64_t count = NextCount(ErrorCode::kInvalueslen);
   find.has_in = true;
@@ -216,40 +216,40 @@ void LineParser::ParseIn() {
 
 void LineParser::ParseFilters() {
   const auto is_filter = [](char byte) { return byte == 'F' || byte == 'W'; };
-  constexpr uint64_t kTokens = 4;
+  constexpr uint64_t kWords = 4;
   size_t count = 0;
-  for (Tokens ahead = tokens_; is_filter(ahead.PeekByte()); ahead.Skip(kTokens)) ++count;
-  if (!WithinLimit(count)) return tokens_.Skip(kTokens * count);
+  for (LineWords ahead = words_; is_filter(ahead.PeekByte()); ahead.Skip(kWords)) ++count;
+  if (!WithinLimit(count)) return words_.Skip(kWords * count);
   const std::span<model::Filter> filters = arena_.Allocate<model::Filter>(count);
   for (model::Filter& filter : filters) ParseFilter(&filter);
   command_.request.find.filters = filters;
 }
 
 void LineParser::ParseFilter(model::Filter* filter) {
-  const std::string_view type = tokens_.NextOrEmpty();
+  const std::string_view type = words_.NextOrEmpty();
   if (type.size() > 1) AddError(ErrorCode::kFiltertype);
   filter->stops_scan = type.front() == 'W';
-  const std::string_view op = tokens_.NextOrEmpty();
+  const std::string_view op = words_.NextOrEmpty();
   const std::optional<CompareOp> compare = op == "!=" ? CompareOp::kNe : ParseCompareOp(op);
   if (!compare) AddError(ErrorCode::kOp);
   filter->op = compare.value_or(CompareOp::kEq);
   filter->column = Saturate(NextNumber());
-  filter->value = TokenValue(tokens_.NextOrEmpty(), arena_);
+  filter->value = WordValue(words_.NextOrEmpty(), arena_);
 }
 
 void LineParser::ParseModifications() {
-  // An empty token in the place of the modification is no modification: the rest is surplus.
-  const std::string_view token = tokens_.NextOrEmpty();
-  if (token.empty()) return;
+  // An empty word in the place of the modification is no modification: the rest is surplus.
+  const std::string_view word = words_.NextOrEmpty();
+  if (word.empty()) return;
   command_.wants_write = true;
-  const std::optional<Modification> modification = ParseModification(token.front());
+  const std::optional<Modification> modification = ParseModification(word.front());
   if (!modification) return AddError(ErrorCode::kModop);
   model::Find& find = command_.request.find;
   find.modification = *modification;
-  find.wants_pre_images = token.size() > 1 && token[1] == '?';
+  find.wants_pre_images = word.size() > 1 && word[1] == '?';
   if (*modification == Modification::kDelete)
     return;  // hs4j sends a value behind D, which has no use for one
-  const size_t count = tokens_.CountRest();
+  const size_t count = words_.CountRest();
   find.modifications = NextValues(count, WithinLimit(count) ? count : 0);
 }
 
@@ -261,8 +261,8 @@ void LineParser::TakeIndexId(std::optional<uint64_t> id) {
 }
 
 std::string_view LineParser::NextName() {
-  const std::string_view token = tokens_.NextOrEmpty();
-  return IsNullToken(token) ? std::string_view() : token;
+  const std::string_view word = words_.NextOrEmpty();
+  return IsNullWord(word) ? std::string_view() : word;
 }
 
 std::span<const std::string_view> LineParser::NextNames() {
@@ -283,11 +283,11 @@ std::span<const std::string_view> LineParser::NextNames() {
   return names;
 }
 
-/// The number of the next token; 0 when the line has ended.
+/// The number of the next word; 0 when the line has ended.
 uint64_t LineParser::NextNumber() {
-  std::string_view token;
-  if (!tokens_.Next(&token)) return 0;
-  const std::optional<uint64_t> number = ParseNumber(token);
+  std::string_view word;
+  if (!words_.Next(&word)) return 0;
+  const std::optional<uint64_t> number = ParseNumber(word);
   if (!number) AddError(ErrorCode::kNumber);
   return number.value_or(0);
 }
@@ -303,8 +303,8 @@ uint64_t LineParser::NextCount(ErrorCode if_zero) {
 std::span<const Value> LineParser::NextValues(uint64_t given, uint64_t kept_max) {
   const uint64_t kept = std::min(given, kept_max);
   const std::span<Value> values = arena_.Allocate<Value>(kept);
-  for (Value& value : values) value = TokenValue(tokens_.NextOrEmpty(), arena_);
-  tokens_.Skip(given - kept);
+  for (Value& value : values) value = WordValue(words_.NextOrEmpty(), arena_);
+  words_.Skip(given - kept);
   return values;
 }
 

@@ -2,7 +2,7 @@
 //
 // Flow: Framer::Next (framer.h) finds the next line in the bytes that a connection has received;
 // ParseLine turns it into a Command. A pure function over bytes: no I/O, no server, no exceptions,
-// and no memory but that of the arena. Shape of a line (HT between tokens; see
+// and no memory but that of the arena. Shape of a line (HT between words; see
 // spec/handlersocket.md):
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
 //   A <type> [<key> [<password>]]
@@ -32,13 +32,13 @@
 
 namespace rowsocket::handlersocket {
 
-/// The arguments of `P`. A token that is exactly 0x00 reads as empty, as every missing token does.
+/// The arguments of `P`. A word that is exactly 0x00 reads as empty, as every missing word does.
 struct OpenIndex {
   std::string_view database;
   std::string_view table;
   std::string_view index;  ///< A name; or a number when it starts with a digit; empty: PRIMARY.
   /// The names between the commas, with empty names (no column has an empty name, so the error is
-  /// `fld`). An empty token has no name at all.
+  /// `fld`). An empty word has no name at all.
   std::span<const std::string_view> columns;
   std::span<const std::string_view> filter_columns;
 };
@@ -76,7 +76,7 @@ struct Command {
   bool has_index_id = false;
   uint64_t index_id = 0;  ///< Below Limits::index_ids_max, or errors holds kStmtnum.
   OpenIndex open_index;
-  /// NULL when the token is 0x00: never the right key, not even where no secret is set.
+  /// NULL when the word is 0x00: never the right key, not even where no secret is set.
   model::Value auth_key;
   /// A has type 2, which is for ports that know accounts: auth_key is a user's name. `errors` holds
   /// kAuthtype as for other types that are not 1.

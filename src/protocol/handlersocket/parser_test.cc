@@ -148,7 +148,7 @@ TEST(Parser, ValuesAreNoMoreThanTheLimit) {
   EXPECT_EQ(ParseGuarded(find + three + filter, limits), found + " !values_count");
 }
 
-// The parser finds the tokens behind too many values.
+// The parser finds the words behind too many values.
 TEST(Parser, TooManyValuesAreSkipped) {
   const model::Limits limits{.values_max = 2};
   EXPECT_EQ(ParseGuarded("0\t=\t1\tk\t1\t0\t@\t0\t3\ta\tb\tc\tX", limits),

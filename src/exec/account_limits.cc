@@ -10,7 +10,7 @@ constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 }  // namespace
 
-bool AccountBudget::Take(uint32_t count, uint32_t per_second, int64_t now_ms) {
+bool AccountBudget::Spend(uint32_t count, uint32_t per_second, int64_t now_ms) {
   const int64_t now_ns = now_ms * 1'000'000;
   const int64_t costs_ns = kNsPerSecond / per_second;
   // A limit that is raised counts before long, whatever is owed at the lower one.

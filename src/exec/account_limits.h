@@ -1,14 +1,14 @@
 // What each account may take of the ports of a plugin, so that one application cannot starve
 // another: requests per second, and a share of the places in a turn or batch.
 //
-// Flow: BudgetOf gives the budget of an account to a connection, once. The worker asks the budget
-// (Take) for each request, before the request takes part in a turn. AccountPlaces counts the
-// requests of each account in one turn or batch. A budget is a token bucket that holds the requests
-// of one second. A request is taken as long as something is left, also one that counts as several;
-// what it takes beyond that is owed. Threads: any; AccountPlaces, the owner's of the turn.
-// Lifetime: as long as the workers of the plugin. Limits: kAccountBudgetsMax budgets; beyond, those
-// are forgotten that are full and that no connection has. With all limits off nothing is asked and
-// nothing is kept.
+// Flow: BudgetOf gives the budget of an account to a connection, once. The worker spends of the
+// budget for each request, before the request takes part in a turn. AccountPlaces counts the
+// requests of each account in one turn or batch. A budget is a bucket that holds the requests of
+// one second and fills up again as time passes. A request may be spent as long as something is
+// left, also one that counts as several; what it spends beyond that is owed. Threads: any;
+// AccountPlaces, the owner's of the turn. Lifetime: as long as the workers of the plugin. Limits:
+// kAccountBudgetsMax budgets; beyond, those are forgotten that are full and that no connection has.
+// With all limits off nothing is asked and nothing is kept.
 #pragma once
 
 #include <atomic>
@@ -34,8 +34,8 @@ struct AccountLimitSettings {
 /// What is left of an account's requests.
 class AccountBudget {
  public:
-  /// Takes `count` requests. False: nothing is left at `now_ms`, and nothing is taken.
-  bool Take(uint32_t count, uint32_t per_second, int64_t now_ms);
+  /// Spends `count` requests. False: nothing is left at `now_ms`, and nothing is spent.
+  bool Spend(uint32_t count, uint32_t per_second, int64_t now_ms);
   /// Whether nothing is owed or used up at `now_ms`.
   bool is_full(int64_t now_ms) const {
     return full_at_ns_.load(std::memory_order_relaxed) <= now_ms * 1'000'000;

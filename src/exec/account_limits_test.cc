@@ -12,7 +12,7 @@ constexpr int64_t kNowMs = 1'000'000;
 /// How many of `wanted` requests are taken.
 unsigned Take(AccountBudget& budget, unsigned wanted, uint32_t per_second, int64_t now_ms) {
   unsigned taken = 0;
-  for (unsigned i = 0; i < wanted; ++i) taken += budget.Take(1, per_second, now_ms) ? 1 : 0;
+  for (unsigned i = 0; i < wanted; ++i) taken += budget.Spend(1, per_second, now_ms) ? 1 : 0;
   return taken;
 }
 
@@ -50,16 +50,16 @@ TEST(AccountBudgetTest, NoMoreThanTheRateIsTakenHoweverOftenItIsAsked) {
 
 TEST(AccountBudgetTest, ARequestThatCountsAsSeveralIsOwed) {
   AccountBudget budget;
-  EXPECT_TRUE(budget.Take(250, 100, kNowMs));
-  EXPECT_FALSE(budget.Take(1, 100, kNowMs + 1500));
-  EXPECT_TRUE(budget.Take(1, 100, kNowMs + 1510));
+  EXPECT_TRUE(budget.Spend(250, 100, kNowMs));
+  EXPECT_FALSE(budget.Spend(1, 100, kNowMs + 1500));
+  EXPECT_TRUE(budget.Spend(1, 100, kNowMs + 1510));
 }
 
 TEST(AccountBudgetTest, WhatIsOwedEndsInTime) {
   AccountBudget budget;
-  EXPECT_TRUE(budget.Take(UINT32_MAX, 1, kNowMs));
-  EXPECT_FALSE(budget.Take(1, 1, kNowMs + model::kAccountOwedMsMax));
-  EXPECT_TRUE(budget.Take(1, 1, kNowMs + model::kAccountOwedMsMax + 1000));
+  EXPECT_TRUE(budget.Spend(UINT32_MAX, 1, kNowMs));
+  EXPECT_FALSE(budget.Spend(1, 1, kNowMs + model::kAccountOwedMsMax));
+  EXPECT_TRUE(budget.Spend(1, 1, kNowMs + model::kAccountOwedMsMax + 1000));
 }
 
 TEST_F(AccountLimitsTest, AccountsOfOneUserAndHostShareABudget) {

@@ -62,14 +62,14 @@ bool CommitBoard::MayConcern(const TurnItem& find) {
 }
 
 void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
-  std::vector<std::pair<engine::Index*, KeyPlaces>> keys;
+  std::vector<std::pair<engine::Index*, KeyColumns>> keys;
   const auto add = [&](engine::Index* index, const model::Request& request) {
     auto key = std::find_if(keys.begin(), keys.end(),
                             [index](const auto& each) { return each.first == index; });
     if (key == keys.end()) {
       engine::IndexFacts facts;
       const bool is_known = session.Inspect(*index, &facts).ok();
-      key = keys.emplace(key, index, is_known ? KeyPlaces(*index, facts) : KeyPlaces());
+      key = keys.emplace(key, index, is_known ? KeyColumns(*index, facts) : KeyColumns());
     }
     commit.writes.Add(*index, request, key->second);
   };

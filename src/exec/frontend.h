@@ -87,8 +87,8 @@ struct Item {
   bool opens() const { return kind == Kind::kOpen || kind == Kind::kSilentOpen; }
   /// Whether the item is no request of the client, and has neither input nor a reply.
   bool is_silent() const { return kind == Kind::kSilentOpen || kind == Kind::kRefresh; }
-  /// The row that a kRequest item names.
-  RowName row() const { return {*index, request}; }
+  /// The name of the row that a kRequest item is for.
+  RowName row_name() const { return {*index, request}; }
 };
 
 class Frontend {

@@ -242,7 +242,7 @@ void HotRowSampler::Look(const Turn& turn, const TurnItem& item) {
     }
     return;
   }
-  const RowName row = item.item.row();
+  const RowName row = item.item.row_name();
   if (row.is_row()) return Keep(row, counts);
   item.client->frontend->VisitRows(item.item, [&](const RowName& one) { Keep(one, counts); });
 }
@@ -252,7 +252,7 @@ void HotRowSampler::AddLockWait(const Item& item, int64_t ns) {
   HotRowCounts counts;
   counts.requests = counts.lock_waits = 1;
   counts.lock_ns = static_cast<uint64_t>(std::max<int64_t>(ns, 1));
-  Keep(item.row(), counts);
+  Keep(item.row_name(), counts);
 }
 
 void HotRowSampler::Keep(const RowName& row, const HotRowCounts& counts) {

@@ -59,7 +59,7 @@ void ItemReader::Charge(Client& client, TurnItem& item, base::Arena& arena) cons
     client.budget = limits->BudgetOf(account, clock_.now_ms);
     client.budget_account = account.id();
   }
-  if (client.budget->Take(item.item.weight, per_second, clock_.now_ms)) {
+  if (client.budget->Spend(item.item.weight, per_second, clock_.now_ms)) {
     client.charged = item.input_end;
     return;
   }

@@ -53,7 +53,8 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   }
   TakeWaits(item.item, &job->item);
   client.frontend->Rewind();
-  job->group_name = WaitLane::GroupNameOf(job->item, item.wait == TurnItem::Wait::kElsewhere);
+  job->wait_group_name =
+      WaitLane::WaitGroupNameOf(job->item, item.wait == TurnItem::Wait::kElsewhere);
   // The bytes may mean something else by now: then they are parsed anew, with the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest || job->item.opens();
   return means_the_same ? std::move(job) : nullptr;

@@ -14,7 +14,7 @@ namespace {
 // A find with details of its frontend may be several requests.
 bool MayJoin(const TurnItem& item) {
   return item.item.kind == Item::Kind::kRequest && !item.item.is_composite &&
-         item.item.row().is_row() && (item.is_write() || item.item.detail == nullptr);
+         item.item.row_name().is_row() && (item.is_write() || item.item.detail == nullptr);
 }
 
 bool IsWritingUnit(const TurnItem& item) {
@@ -47,16 +47,16 @@ bool SharedRows::Link(std::span<TurnItem> items) {
     item.shared_row = SharedRow::kNone;
     item.next_in_row = nullptr;
     if (IsWritingUnit(item)) CountUnit(*item.item.unit);
-    if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row())].composite_writes;
+    if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row_name())].composite_writes;
     any_composite = any_composite || IsWritingUnit(item) || item.is_write_with_token();
     if (MayJoin(item)) {
       const bool is_behind = previous != nullptr && previous->client == item.client &&
                              previous->shared_row != SharedRow::kNone &&
-                             previous->item.row() == item.item.row();
+                             previous->item.row_name() == item.item.row_name();
       if (is_behind)
         item.shared_row = previous->shared_row;
       else if (item.item.request.is_write())
-        item.shared_row = FindOrAdd(item.item.row());
+        item.shared_row = FindOrAdd(item.item.row_name());
     }
     previous = &item;
     if (item.shared_row == SharedRow::kNone) continue;
@@ -89,7 +89,7 @@ bool SharedRows::ShareRows(std::span<TurnItem> items) {
     if (item.shared_row != SharedRow::kNone)
       item.item.request.shares_row = rows_[item.shared_row].stays_open();
     if (item.is_write_with_token())
-      item.item.request.shares_row = Find(item.item.row())->stays_open();
+      item.item.request.shares_row = Find(item.item.row_name())->stays_open();
     if (!IsWritingUnit(item)) continue;
     for (UnitRequest& one : item.item.unit->requests) {
       const RowName name(*one.index, one.request);

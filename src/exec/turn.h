@@ -126,7 +126,7 @@ struct TurnItem {
   /// units, edits, or name no row.
   bool is_write_with_token() const {
     return item.kind == Item::Kind::kRequest && item.is_composite && item.unit == nullptr &&
-           item.request.is_find_modify() && item.row().is_row();
+           item.request.is_find_modify() && item.row_name().is_row();
   }
   /// Whether its client is stopped neither at it nor before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }

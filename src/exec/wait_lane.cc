@@ -15,19 +15,20 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 
 }  // namespace
 
-// The name of a group: the index and the text of the key. A composite item may also wait for the
-// row of its token, and other items must not wait for that row: the two have groups of their own.
-std::string WaitLane::GroupNameOf(const Item& item, bool waits_elsewhere) {
+// The name of a waiting group: the index and the text of the key. A composite item may also wait
+// for the row of its token, and other items must not wait for that row: the two have groups of
+// their own.
+std::string WaitLane::WaitGroupNameOf(const Item& item, bool waits_elsewhere) {
   std::string name;
   const bool is_row =
-      item.kind == Item::Kind::kRequest && item.request.is_write() && item.row().is_row();
+      item.kind == Item::Kind::kRequest && item.request.is_write() && item.row_name().is_row();
   // A unit that waits for another row than the one it is known by keeps nobody else from that row.
   if (!is_row || (item.unit != nullptr && waits_elsewhere)) return name;
   name.append(1, item.unit != nullptr ? 'u' : item.is_composite ? 'c' : ' ');
   if (waits_elsewhere && item.request.account != nullptr) {
     name.append(std::to_string(item.request.account->id())).append(1, ' ');
   }
-  item.row().AppendTo(&name);
+  item.row_name().AppendTo(&name);
   return name;
 }
 
@@ -48,19 +49,20 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
 // job is still the caller's: what allocates comes before what is seen by the lane's threads.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
   std::list<std::unique_ptr<WaitJob>> added(1);
-  const auto known = job->group_name.empty() ? by_name_.end() : by_name_.find(job->group_name);
+  const auto known =
+      job->wait_group_name.empty() ? by_name_.end() : by_name_.find(job->wait_group_name);
   WaitGroup* group;
   if (known != by_name_.end()) {
     group = known->second;
   } else {
     if (idle_ <= queued_.size() && serving_ < threads_max_) AddThread();
     if (serving_ == 0) return false;
-    Groups made(1);
+    WaitGroups made(1);
     group = &made.front();
-    group->group_name = job->group_name;
+    group->name = job->wait_group_name;
     const model::Account* const account = job->item.request.account;
     group->account = account == nullptr ? 0 : account->id();
-    if (!group->group_name.empty()) by_name_.emplace(group->group_name, group);
+    if (!group->name.empty()) by_name_.emplace(group->name, group);
     queued_.splice(queued_.end(), made);
     group->place = std::prev(queued_.end());
     work_.NotifyOne();
@@ -86,7 +88,7 @@ bool WaitLane::Cancel(WaitJob& job) {
 }
 
 void WaitLane::Forget(WaitGroup& group) {
-  if (!group.group_name.empty()) by_name_.erase(group.group_name);
+  if (!group.name.empty()) by_name_.erase(group.name);
 }
 
 // The process may not be allowed any more threads, or have no memory for one; then no thread is
@@ -126,7 +128,7 @@ void WaitLane::Stop() {
 
 // The first group whose account leaves a quarter of the threads to others: whoever waits for many
 // rows, which may be locked by a session of its own, must not have all threads.
-WaitLane::Groups::iterator WaitLane::Next() {
+WaitLane::WaitGroups::iterator WaitLane::Next() {
   const unsigned share = std::max(1u, threads_max_ - threads_max_ / 4);
   return std::find_if(
       queued_.begin(), queued_.end(), [this, share](const WaitGroup& group) REQUIRES(mutex_) {
@@ -143,7 +145,7 @@ void WaitLane::CountThread(const WaitGroup& group, int change) {
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
-bool WaitLane::NextWaitGroup(engine::Session* session, Groups& taken, WaitJobs& jobs) {
+bool WaitLane::NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJobs& jobs) {
   base::MutexLock lock(mutex_);
   if (Next() == queued_.end() && session != nullptr && !stopping_) {
     // Idle sessions hold no table, or DDL would wait for them.
@@ -177,7 +179,7 @@ bool WaitLane::NextWaitGroup(engine::Session* session, Groups& taken, WaitJobs& 
 }
 
 // Appends the jobs that are handed back to `jobs`.
-void WaitLane::EndWaitGroup(Groups& taken, WaitJobs& jobs) {
+void WaitLane::EndWaitGroup(WaitGroups& taken, WaitJobs& jobs) {
   const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();
   group.is_under_way = false;
@@ -235,7 +237,7 @@ void WaitLane::FailUnserved() {
 void WaitLane::Main(engine::Session* session) {
   StatBlock stats(stats_);
   Turn turn(stats, commits_, Turn::Waits::kTogether);
-  Groups taken;
+  WaitGroups taken;
   for (WaitJobs jobs; NextWaitGroup(session, taken, jobs); jobs.clear()) {
     session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
                       (jobs.size() == 1 ? " request" : " requests"));

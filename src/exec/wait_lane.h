@@ -64,7 +64,7 @@ struct WaitJob {
   Frontend* frontend = nullptr;
   Item item;  ///< Its views point into `line`, `arena` and `frontend`.
   std::string line;
-  std::string group_name;  ///< WaitLane::GroupNameOf(item).
+  std::string wait_group_name;  ///< WaitLane::WaitGroupNameOf(item).
   base::Arena arena;
   int64_t since_ns = 0;   ///< When it was submitted, by base::NowNs.
   bool must_run = false;  ///< The lane has handed it back once, and does not do so again.
@@ -83,7 +83,7 @@ struct WaitJob {
 };
 
 struct WaitGroup {
-  std::string group_name;                    ///< Empty: not for one row.
+  std::string name;  ///< Empty: not for one row.
   std::list<std::unique_ptr<WaitJob>> jobs;  ///< Jobs that no thread has taken up.
   bool is_under_way = false;
   uint64_t account = 0;                  ///< The id of the account of its first job; 0: none.
@@ -102,7 +102,7 @@ class WaitLane {
   /// The name of the waiting group that the item joins. It differs for different rows, and for
   /// requests of a row with and without a token; empty for a request that is not for one row, and
   /// waits by itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
-  static std::string GroupNameOf(const Item& item, bool waits_elsewhere = false);
+  static std::string WaitGroupNameOf(const Item& item, bool waits_elsewhere = false);
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
   bool Cancel(WaitJob& job);
@@ -111,21 +111,21 @@ class WaitLane {
   void Stop();
 
  private:
-  using Groups = std::list<WaitGroup>;
+  using WaitGroups = std::list<WaitGroup>;
 
-  // Threads and groups (wait_lane.cc).
+  // Threads and waiting groups (wait_lane.cc).
   bool Join(std::unique_ptr<WaitJob>& job) REQUIRES(mutex_);
   void AddThread() REQUIRES(mutex_);
-  Groups::iterator Next() REQUIRES(mutex_);
+  WaitGroups::iterator Next() REQUIRES(mutex_);
   void CountThread(const WaitGroup& group, int change) REQUIRES(mutex_);
   void Main(engine::Session* session);
-  bool NextWaitGroup(engine::Session* session, Groups& taken, WaitJobs& jobs);
-  void EndWaitGroup(Groups& taken, WaitJobs& jobs);
+  bool NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJobs& jobs);
+  void EndWaitGroup(WaitGroups& taken, WaitJobs& jobs);
   static void GiveBack(WaitJobs& jobs);
   void FailUnserved();
   void Forget(WaitGroup& group) REQUIRES(mutex_);
   void Reap() REQUIRES(mutex_);
-  // The work of a thread on a group (wait_lane_run.cc).
+  // The work of a thread on a waiting group (wait_lane_run.cc).
   void Run(engine::Session& session, Turn& turn, WaitJobs& jobs);
   bool Pause(engine::Session& session);
   static void Open(engine::Session& session, WaitJob& job);
@@ -139,8 +139,8 @@ class WaitLane {
 
   base::Mutex mutex_;
   base::Condition work_;
-  base::Condition stops_;             ///< Not work_, whose wake-ups are for idle threads.
-  Groups queued_ GUARDED_BY(mutex_);  ///< Groups that no thread has taken up.
+  base::Condition stops_;                 ///< Not work_, whose wake-ups are for idle threads.
+  WaitGroups queued_ GUARDED_BY(mutex_);  ///< No thread has taken them up.
   /// The groups of rows by name, those under way included.
   std::unordered_map<std::string_view, WaitGroup*> by_name_ GUARDED_BY(mutex_);
   /// How many threads are at work for each account.

@@ -17,7 +17,10 @@ uint64_t TableHash(const engine::Index& index) {
   return HashText(HashText(0, index.names().db), index.names().table);
 }
 
-uint64_t Shape(const RowName& row) { return HashText(row.key().size(), row.index().names().index); }
+/// The hash of the name of the row's index and of the number of its key parts.
+uint64_t IndexHash(const RowName& row) {
+  return HashText(row.key().size(), row.index().names().index);
+}
 
 bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
 bool IsLetter(char byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
@@ -117,7 +120,7 @@ bool SameName(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-KeyPlaces::KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts) {
+KeyColumns::KeyColumns(const engine::Index& index, const engine::IndexFacts& facts) {
   const auto changes_itself = [](const engine::ColumnFacts& column) {
     return column.is_generated || column.updates_itself;
   };
@@ -139,7 +142,7 @@ KeyPlaces::KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts
   }
 }
 
-bool KeyPlaces::MayMove(const model::Find& find) const {
+bool KeyColumns::MayMove(const model::Find& find) const {
   using model::Modification;
   if (find.modification == Modification::kDelete || find.modification == Modification::kNone) {
     return false;
@@ -156,7 +159,7 @@ bool KeyPlaces::MayMove(const model::Find& find) const {
   return false;
 }
 
-bool KeyPlaces::MayCascade(const model::Request& request) const {
+bool KeyColumns::MayCascade(const model::Request& request) const {
   using model::Modification;
   if (!is_referenced || request.verb == model::Request::Verb::kInsert) return false;
   if (request.verb == model::Request::Verb::kEdit) return true;
@@ -178,10 +181,10 @@ const WriteSet::Table* WriteSet::Find(uint64_t hash) const {
   return nullptr;
 }
 
-WriteSet::Table& WriteSet::FindOrAdd(uint64_t hash, uint64_t shape) {
+WriteSet::Table& WriteSet::FindOrAdd(uint64_t hash, uint64_t index_hash) {
   const Table* found = Find(hash);
   return found != nullptr ? const_cast<Table&>(*found)
-                          : tables_.emplace_back(Table{hash, shape, false});
+                          : tables_.emplace_back(Table{hash, index_hash, false});
 }
 
 void WriteSet::AddAnyRow(const engine::Index& index) {
@@ -189,15 +192,15 @@ void WriteSet::AddAnyRow(const engine::Index& index) {
 }
 
 void WriteSet::Add(const engine::Index& index, const model::Request& request,
-                   const KeyPlaces& key) {
+                   const KeyColumns& key) {
   uint64_t hash = TableHash(index);
   const RowName row(index, request);
-  const uint64_t shape = Shape(row);
-  Table& table = FindOrAdd(hash, shape);
+  const uint64_t index_hash = IndexHash(row);
+  Table& table = FindOrAdd(hash, index_hash);
   any_table_ = any_table_ || key.MayCascade(request);
   const bool moves = request.verb == model::Request::Verb::kFind && key.MayMove(request.find);
   const bool names_row = key.is_text_by_text && AddKey(row, &hash);
-  if (table.shape != shape || moves || !names_row)
+  if (table.index_hash != index_hash || moves || !names_row)
     table.any_row = true;
   else
     bits_[hash % kBits / 64] |= uint64_t{1} << (hash % 64);
@@ -208,7 +211,7 @@ bool WriteSet::MayConcern(const RowName& row) const {
   uint64_t hash = TableHash(row.index());
   const Table* table = Find(hash);
   if (table == nullptr) return false;
-  if (table->any_row || table->shape != Shape(row) || !AddKey(row, &hash)) return true;
+  if (table->any_row || table->index_hash != IndexHash(row) || !AddKey(row, &hash)) return true;
   return (bits_[hash % kBits / 64] >> (hash % 64) & 1) != 0;
 }
 

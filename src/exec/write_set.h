@@ -13,7 +13,7 @@
 // and what counts differs. All other keys may be of the same row. Every find in a table may have
 // seen a change where the batch has inserted rows, changed several at once, used several indexes or
 // may have moved a row to another key, or where a key column may take two such texts for one value
-// (a YEAR of two and of four digits; KeyPlaces). Where foreign keys may have changed other tables,
+// (a YEAR of two and of four digits; KeyColumns). Where foreign keys may have changed other tables,
 // every find may have seen a change.
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
@@ -33,11 +33,11 @@ namespace rowsocket::exec {
 
 /// Which opened columns of an index are parts of its key, since a change of them moves the row; and
 /// what else a change of its rows may mean.
-struct KeyPlaces {
+struct KeyColumns {
   static constexpr uint32_t kNoPart = UINT32_MAX;
 
-  KeyPlaces() = default;  ///< Nothing is known: every change may move its row.
-  KeyPlaces(const engine::Index& index, const engine::IndexFacts& facts);
+  KeyColumns() = default;  ///< Nothing is known: every change may move its row.
+  KeyColumns(const engine::Index& index, const engine::IndexFacts& facts);
   bool MayMove(const model::Find& find) const;
   /// Whether foreign keys may make other changes because of the request, in this table or others.
   bool MayCascade(const model::Request& request) const;
@@ -53,8 +53,8 @@ struct KeyPlaces {
 class WriteSet {
  public:
   void Clear();
-  /// `key`: the KeyPlaces of the index.
-  void Add(const engine::Index& index, const model::Request& request, const KeyPlaces& key);
+  /// `key`: what is known of the key of `index`.
+  void Add(const engine::Index& index, const model::Request& request, const KeyColumns& key);
   /// Adds all rows of the table.
   void AddAnyRow(const engine::Index& index);
   /// Whether a find of the row, or of several rows of its index, may have seen a change.
@@ -62,14 +62,14 @@ class WriteSet {
 
  private:
   struct Table {
-    uint64_t hash = 0;   ///< The hash of the table's name.
-    uint64_t shape = 0;  ///< The hash of the index's name and the number of key parts.
+    uint64_t hash = 0;        ///< The hash of the table's name.
+    uint64_t index_hash = 0;  ///< The hash of the index's name and the number of key parts.
     bool any_row = false;
   };
   static constexpr size_t kBits = 8192;
 
   const Table* Find(uint64_t hash) const;
-  Table& FindOrAdd(uint64_t hash, uint64_t shape);
+  Table& FindOrAdd(uint64_t hash, uint64_t index_hash);
 
   std::vector<Table> tables_;
   bool any_table_ = false;

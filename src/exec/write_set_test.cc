@@ -33,7 +33,7 @@ class WriteSetTest : public ::testing::Test {
     return facts;
   }
   /// Whether an update of the row with key (1; 2) to these values may have moved it.
-  static bool Moves(const KeyPlaces& key, std::vector<const char*> values,
+  static bool Moves(const KeyColumns& key, std::vector<const char*> values,
                     Modification modification = Modification::kUpdate) {
     Key change({"1", "2"});
     const Key set(std::move(values));
@@ -55,7 +55,7 @@ class WriteSetTest : public ::testing::Test {
   const engine::Index other_columns_{{"db", "t", "", {"w", "v"}, {}}, 1, 2};
   const engine::Index other_index_{{"db", "t", "k", {"v"}, {}}, 2, 3};
   const engine::Index other_table_{{"db", "u", "", {"v"}, {}}, 3, 4};
-  const KeyPlaces key_{table_, FactsOfKey({"id"})};
+  const KeyColumns key_{table_, FactsOfKey({"id"})};
   WriteSet writes_;
 };
 
@@ -148,7 +148,7 @@ TEST_F(WriteSetTest, FewFindsWaitWithoutNeed) {
 
 TEST_F(WriteSetTest, ChangeOfAKeyColumnMayMoveTheRow) {
   const engine::Index index({"db", "t", "", {"V", "B", "a"}, {}}, 4, 5);
-  const KeyPlaces key(index, FactsOfKey({"A", "b"}));
+  const KeyColumns key(index, FactsOfKey({"A", "b"}));
   EXPECT_FALSE(Moves(key, {"9"}));
   EXPECT_FALSE(Moves(key, {"9", "2"}));
   EXPECT_FALSE(Moves(key, {"9", "2", "1"}));
@@ -157,17 +157,17 @@ TEST_F(WriteSetTest, ChangeOfAKeyColumnMayMoveTheRow) {
   EXPECT_TRUE(Moves(key, {"9", "2", "2"}));
   EXPECT_TRUE(Moves(key, {"9", "2"}, Modification::kIncrement));
   EXPECT_FALSE(Moves(key, {"9", "0"}, Modification::kIncrement));
-  EXPECT_TRUE(Moves(KeyPlaces(), {"9"}));
-  EXPECT_FALSE(Moves(KeyPlaces(), {}, Modification::kDelete));
+  EXPECT_TRUE(Moves(KeyColumns(), {"9"}));
+  EXPECT_FALSE(Moves(KeyColumns(), {}, Modification::kDelete));
   engine::IndexFacts generated = FactsOfKey({"c"});
   generated.key[0].is_generated = true;
-  EXPECT_TRUE(Moves(KeyPlaces(index, generated), {"9"}));
-  EXPECT_TRUE(Moves(KeyPlaces(index, FactsOfKey({"\xc3\xa4"})), {"9"}));
+  EXPECT_TRUE(Moves(KeyColumns(index, generated), {"9"}));
+  EXPECT_TRUE(Moves(KeyColumns(index, FactsOfKey({"\xc3\xa4"})), {"9"}));
 }
 
 TEST_F(WriteSetTest, RowThatMovesMayBeAnyRow) {
   const engine::Index index({"db", "t", "", {"id", "v"}, {}}, 4, 5);
-  const KeyPlaces key(index, FactsOfKey({"id"}));
+  const KeyColumns key(index, FactsOfKey({"id"}));
   Key change({"1"});
   change.request.find.modification = Modification::kUpdate;
   const Key stays({"1", "x"}), moves({"7", "x"});
@@ -187,7 +187,7 @@ TEST_F(WriteSetTest, KeysWithSeveralTextsForAValueMayBeAnyRow) {
     Key change({"2005"});
     change.request.find.modification = Modification::kDelete;
     writes_.Clear();
-    writes_.Add(table_, change.request, KeyPlaces(table_, facts));
+    writes_.Add(table_, change.request, KeyColumns(table_, facts));
     EXPECT_TRUE(Concerns(table_, {"5"}));
     EXPECT_FALSE(Concerns(other_table_, {"5"}));
   }
@@ -206,7 +206,7 @@ TEST_F(WriteSetTest, CascadesConcernAllTables) {
     change.request.find.modification = modification;
     change.request.find.modifications = values.values;
     writes_.Clear();
-    writes_.Add(index, change.request, KeyPlaces(index, facts));
+    writes_.Add(index, change.request, KeyColumns(index, facts));
     return Concerns(other_table_, {"5"});
   };
   EXPECT_FALSE(concerns_others(Modification::kUpdate, stays));

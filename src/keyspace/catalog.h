@@ -39,8 +39,8 @@ struct Snapshot {
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
   const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
-  /// When the rows of a keyspace, and those of RESP's store, expire, by title; no key of memcached
-  /// names these.
+  /// Containers that only say when rows expire: those of RESP's keyspaces, and those of its store.
+  /// Each is found by its title, such as a keyspace's; no memcached key can name it.
   std::vector<std::shared_ptr<const Container>> expiring;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
@@ -100,6 +100,8 @@ class Catalog {
   /// Until then MarkStale() has no effect: the last look that it caused found nothing changed.
   std::atomic<int64_t> stale_counts_from_ms_{0};
   std::atomic<uint64_t> version_{0};
+  /// How often the mapping tables were read: whoever waited for another thread's read needs none of
+  /// its own.
   std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.

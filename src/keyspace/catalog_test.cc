@@ -94,10 +94,10 @@ TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {
   EXPECT_EQ("", container.problem);
   EXPECT_EQ('#', container.separator);
   EXPECT_TRUE(container.relaxed);
-  EXPECT_EQ(TokenKind::kTime, container.token);
+  EXPECT_EQ(CasKind::kTime, container.cas_kind);
   EXPECT_EQ(ExpiryKind::kFraction, container.expiry);
-  EXPECT_EQ(4u, container.rows_layout.columns);
-  EXPECT_EQ(3u, container.reads_layout.columns);
+  EXPECT_EQ(4u, container.full_layout.columns);
+  EXPECT_EQ(3u, container.get_layout.columns);
   EXPECT_EQ("default", snapshot->first->name());
   EXPECT_FALSE(snapshot->Find("default")->relaxed);
   EXPECT_EQ(nullptr, snapshot->Find("zzz"));

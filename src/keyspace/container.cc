@@ -36,7 +36,7 @@ class Maker {
         Container* container)
       : session_(session), definition_(definition), before_(before), container_(*container) {}
 
-  /// Not ok: busy. Faults of the definition go into Container::problem.
+  /// Fails only with the outcome busy; faults of the definition go into Container::problem.
   Outcome Make() {
     if (definition_.only_expires) return MakeExpiring();
     key_columns_ = SplitNames(definition_.key_columns);
@@ -56,8 +56,8 @@ class Maker {
     if (!outcome.ok() || !container_.usable()) return outcome;
     if (!CheckExpiringKey() || !CheckExpiry()) return {};
     container_.values = 0;
-    container_.rows_layout = {.expiry = 0, .value = 1, .columns = 1};
-    outcome = Open({definition_.expire_time_column}, &container_.rows);
+    container_.full_layout = {.expiry = 0, .value = 1, .columns = 1};
+    outcome = Open({definition_.expire_time_column}, &container_.full_index);
     return outcome.ok() ? OpenKeys() : outcome;
   }
 
@@ -92,7 +92,7 @@ class Maker {
         "than a backslash");
   }
 
-  /// Opens all mapped columns in the order of Container::rows_layout, with the key's columns.
+  /// Opens all mapped columns in the order of Container::full_layout, with the key's columns.
   Outcome OpenRows() {
     std::vector<std::string> columns;
     for (const std::string* name :
@@ -247,7 +247,7 @@ class Maker {
                                (column.kind == Kind::kBytes || column.kind == Kind::kPaddedBytes ||
                                 column.kind == Kind::kText);
     }
-    return CheckFlags() && CheckToken() && CheckExpiry();
+    return CheckFlags() && CheckCas() && CheckExpiry();
   }
 
   bool CheckFlags() {
@@ -257,19 +257,19 @@ class Maker {
     return Wrong("flags column " + definition_.flags + " must be an integer");
   }
 
-  bool CheckToken() {
+  bool CheckCas() {
     if (definition_.cas_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.cas_column);
     const bool is_time = column.kind == Kind::kDateTime || column.kind == Kind::kTimestamp;
     if (column.kind == Kind::kInteger && column.bytes >= sizeof(uint64_t)) {
-      container_.token = TokenKind::kNumber;
-      container_.token_max = column.is_unsigned ? UINT64_MAX : INT64_MAX;
+      container_.cas_kind = CasKind::kNumber;
+      container_.cas_max = column.is_unsigned ? UINT64_MAX : INT64_MAX;
       return true;
     }
     if (is_time && column.decimals == 6) {
-      container_.token = TokenKind::kTime;
-      container_.token_max_is_utc = column.kind == Kind::kTimestamp;
-      container_.token_max = container_.token_max_is_utc ? kTimestampMaxUs : kDateTimeMaxUs;
+      container_.cas_kind = CasKind::kTime;
+      container_.cas_max_is_utc = column.kind == Kind::kTimestamp;
+      container_.cas_max = container_.cas_max_is_utc ? kTimestampMaxUs : kDateTimeMaxUs;
       return true;
     }
     return Wrong("cas_column " + definition_.cas_column +
@@ -286,7 +286,7 @@ class Maker {
     if (definition_.expire_time_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.expire_time_column);
     container_.expiry_is_nullable = column.is_nullable;
-    container_.expiry_index = column.index;
+    container_.expiry_index_name = column.index;
     if (definition_.is_store) {
       container_.expiry = ExpiryKind::kMilliseconds;
       return column.kind == Kind::kInteger ||
@@ -306,7 +306,7 @@ class Maker {
                  " must be an integer or DECIMAL of seconds since 1970");
   }
 
-  Outcome OpenLayout(bool with_token, Layout* layout, std::shared_ptr<engine::Index>* index) {
+  Outcome OpenLayout(bool with_cas, Layout* layout, std::shared_ptr<engine::Index>* index) {
     std::vector<std::string> columns;
     const auto add = [&columns](const std::string& name) {
       columns.push_back(name);
@@ -315,8 +315,8 @@ class Maker {
     if (!definition_.expire_time_column.empty())
       layout->expiry = add(definition_.expire_time_column);
     if (container_.has_flags) layout->flags = add(definition_.flags);
-    if (with_token && container_.token != TokenKind::kHash) {
-      layout->token = add(definition_.cas_column);
+    if (with_cas && container_.cas_kind != CasKind::kHash) {
+      layout->cas = add(definition_.cas_column);
     }
     if (container_.verifies_key) {
       layout->key = static_cast<uint32_t>(columns.size());
@@ -330,8 +330,8 @@ class Maker {
 
   Outcome OpenLayouts() {
     container_.values = static_cast<uint32_t>(value_columns_.size());
-    Outcome outcome = OpenLayout(true, &container_.rows_layout, &container_.rows);
-    if (outcome.ok()) outcome = OpenLayout(false, &container_.reads_layout, &container_.reads);
+    Outcome outcome = OpenLayout(true, &container_.full_layout, &container_.full_index);
+    if (outcome.ok()) outcome = OpenLayout(false, &container_.get_layout, &container_.get_index);
     if (outcome.ok()) outcome = OpenKeys();
     return outcome;
   }
@@ -344,11 +344,11 @@ class Maker {
     }
     const auto& key = container_.pin->facts.key_names;
     names.columns.insert(names.columns.end(), key.begin(), key.end());
-    const Outcome outcome = session_.OpenIndex(names, &container_.keys);
-    if (!outcome.ok() || container_.expiry_index.empty()) return outcome;
-    names.index = container_.expiry_index;
+    const Outcome outcome = session_.OpenIndex(names, &container_.key_index);
+    if (!outcome.ok() || container_.expiry_index_name.empty()) return outcome;
+    names.index = container_.expiry_index_name;
     names.filter_columns.push_back(definition_.expire_time_column);
-    return session_.OpenIndex(names, &container_.expiring);
+    return session_.OpenIndex(names, &container_.expiry_index);
   }
 
   engine::Session& session_;

@@ -1,4 +1,4 @@
-// One container: what a memcached key, value, token and time of expiry are in one table.
+// One container: what a memcached key, value, cas and time of expiry are in one table.
 //
 // Flow: MakeContainer turns a definition into a Container, whose `problem` says why it cannot be
 // used, if so; Catalog (catalog.h) publishes it.
@@ -44,7 +44,7 @@ struct ContainerState {
   }
 };
 
-enum class TokenKind : uint8_t {
+enum class CasKind : uint8_t {
   kHash,    ///< No cas column: a hash of what the row holds.
   kNumber,  ///< An integer column, as it is.
   kTime,    ///< DATETIME(6) or TIMESTAMP(6): microseconds since 1970.
@@ -68,7 +68,7 @@ struct Layout {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t expiry = kNone;
   uint32_t flags = kNone;
-  uint32_t token = kNone;
+  uint32_t cas = kNone;
   uint32_t key = kNone;  ///< The first of the key columns.
   uint32_t value = 0;    ///< The first of the value columns, which are the last.
   uint32_t columns = 0;
@@ -84,11 +84,11 @@ struct Container {
 
   char separator = '|';
   bool relaxed = false;  ///< Replies need not wait for the disk.
-  TokenKind token = TokenKind::kHash;
-  /// The largest token that the cas column holds; for TIMESTAMP in UTC, whatever the server's time
+  CasKind cas_kind = CasKind::kHash;
+  /// The largest cas that the cas column holds; for TIMESTAMP in UTC, whatever the server's time
   /// zone.
-  uint64_t token_max = UINT64_MAX;
-  bool token_max_is_utc = false;
+  uint64_t cas_max = UINT64_MAX;
+  bool cas_max_is_utc = false;
   ExpiryKind expiry = ExpiryKind::kNone;
   bool expiry_is_nullable = false;
   int64_t expiry_step_ms = 1;  ///< The smallest difference that the column holds.
@@ -97,18 +97,20 @@ struct Container {
   std::vector<KeyPart> key;   ///< In the order of key_columns.
   uint32_t values = 1;        ///< Value columns.
   bool keeps_bytes = true;    ///< Value columns return the bytes that were stored, or refuse them.
-  std::string expiry_index;   ///< An index that begins with the column of expiry.
+  std::string expiry_index_name;  ///< An index that begins with the column of expiry; or empty.
 
-  /// Opened with all columns, and with the columns that a get without a token needs.
-  std::shared_ptr<engine::Index> rows;
-  Layout rows_layout;
-  std::shared_ptr<engine::Index> reads;
-  Layout reads_layout;
-  /// Opened with the parts of the key in the index's order, behind the column of expiry where there
-  /// is one, for those who go through all rows: `keys` by the unique index, `expiring` by the index
-  /// of expiry (null without such an index), whose finds can have filters on the expiry.
-  std::shared_ptr<engine::Index> keys;
-  std::shared_ptr<engine::Index> expiring;
+  /// The unique index, opened with all columns.
+  std::shared_ptr<engine::Index> full_index;
+  Layout full_layout;
+  /// The unique index, opened with the columns that a get without a cas needs.
+  std::shared_ptr<engine::Index> get_index;
+  Layout get_layout;
+  /// For going through all rows: the unique index, opened with the parts of the key in the index's
+  /// order, behind the column of expiry where there is one.
+  std::shared_ptr<engine::Index> key_index;
+  /// For going through rows by their expiry: as key_index, of the index of expiry, whose finds can
+  /// have filters on the expiry. Null without such an index.
+  std::shared_ptr<engine::Index> expiry_index;
 
   const std::string& name() const { return definition.name; }
   /// The name, and what has it.

@@ -42,7 +42,7 @@ Outcome DeleteEqual(const Container& container, engine::Session& session,
   KeyCollector none(container);
   Outcome all;
   for (;;) {
-    const Outcome outcome = session.Execute(*container.keys, request, none);
+    const Outcome outcome = session.Execute(*container.key_index, request, none);
     if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);
     if (outcome.rows == 0) return all;
@@ -60,7 +60,7 @@ Outcome DeleteAllRows(const Container& container, engine::Session& session) {
   Outcome all;
   for (;;) {
     KeyCollector keys(container);
-    const Outcome outcome = session.Execute(*container.keys, request, keys);
+    const Outcome outcome = session.Execute(*container.key_index, request, keys);
     if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);
     if (keys.rows.empty()) return all;

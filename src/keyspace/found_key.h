@@ -1,4 +1,5 @@
-// Keys of rows, for code that goes through a container: copied out of a find of Container::keys.
+// Keys of rows, for code that goes through a container: copied out of a find on
+// Container::key_index or Container::expiry_index.
 //
 // Threads: one owner. Lifetime: the rows are copies.
 #pragma once

@@ -20,7 +20,7 @@ Outcome MayEmpty(engine::Session& session, const Container& container,
   model::Request judged = DeleteRowsRequest();
   judged.find.wants_pre_images = false;
   judged.account = settings.account.get();
-  return session.MayExecute(*container.keys, judged);
+  return session.MayExecute(*container.key_index, judged);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ bool Housekeeper::RunOnce(engine::Session& session) {
   std::erase_if(upkeep_, [&](const auto& each) {
     return snapshot->Find(each.first) == nullptr && snapshot->FindExpiring(each.first) == nullptr;
   });
-  TakeFlush();
+  EndFlushIfItIsOver();
   const std::string_view no_housekeeping = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
@@ -98,12 +98,13 @@ bool Housekeeper::RunOnce(engine::Session& session) {
     }
     FlushDue(container);
     if (container->expiry != ExpiryKind::kNone) {
-      has_more = PurgeSome(session, *container, rules->containers) || has_more;
+      has_more = PurgeRowsOfOneTick(session, *container, rules->containers) || has_more;
     }
   }
   for (const auto& expiring : snapshot->expiring) {
     if (stopping_ || !no_housekeeping.empty()) break;
-    if (expiring->usable()) has_more = PurgeSome(session, *expiring, rules->resp) || has_more;
+    if (expiring->usable())
+      has_more = PurgeRowsOfOneTick(session, *expiring, rules->resp) || has_more;
   }
   return has_more;
 }
@@ -148,7 +149,7 @@ void Housekeeper::Flush(engine::Session& session, const Container& container) {
   flush_.flushed = EndTurn(session, outcome);
 }
 
-void Housekeeper::TakeFlush() {
+void Housekeeper::EndFlushIfItIsOver() {
   if (flush_.thread.HasEnded()) AwaitFlush();
 }
 
@@ -195,8 +196,8 @@ bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
   return verdict.ok();
 }
 
-bool Housekeeper::PurgeSome(engine::Session& session, const Container& container,
-                            const HousekeeperSettings& settings) {
+bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& container,
+                                     const HousekeeperSettings& settings) {
   if (settings.rows_per_second == 0) return false;
   Upkeep& upkeep = upkeep_[container.name()];
   upkeep.thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;

@@ -81,9 +81,11 @@ class Housekeeper {
   void FlushDue(const ContainerPtr& container);
   void DropDueFlush(const Container& container, std::string_view why);
   void Flush(engine::Session& session, const Container& container);
-  void TakeFlush();
-  bool PurgeSome(engine::Session& session, const Container& container,
-                 const HousekeeperSettings& settings);
+  void EndFlushIfItIsOver();
+  /// Removes as many expired rows as rows_per_second allows for kPurgeTickMs, however long ago the
+  /// last round was. True when there may be more.
+  bool PurgeRowsOfOneTick(engine::Session& session, const Container& container,
+                          const HousekeeperSettings& settings);
 
   Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;

@@ -25,17 +25,17 @@ int64_t Keyspaces::UtcOffsetMs() const {
   return utc_offset_s_.load(std::memory_order_relaxed) * 1000;
 }
 
-uint64_t Keyspaces::NextToken(uint64_t old, uint64_t largest) const {
+uint64_t Keyspaces::NextCas(uint64_t old, uint64_t largest) const {
   const auto now_us = static_cast<uint64_t>(WallClockUs() + UtcOffsetMs() * 1000);
   return old < largest ? std::max(now_us, old + 1) : now_us;
 }
 
-uint64_t Keyspaces::LargestToken(const Container& container) const {
-  ROWSOCKET_REQUIRE(container.token != TokenKind::kHash);
-  if (!container.token_max_is_utc) return container.token_max;
+uint64_t Keyspaces::LargestCas(const Container& container) const {
+  ROWSOCKET_REQUIRE(container.cas_kind != CasKind::kHash);
+  if (!container.cas_max_is_utc) return container.cas_max;
   UtcOffsetMs();  // Brings the offset at the end of TIMESTAMP up to date as well.
   const int64_t ahead_us = utc_offset_at_max_s_.load(std::memory_order_relaxed) * 1'000'000;
-  return static_cast<uint64_t>(static_cast<int64_t>(container.token_max) + ahead_us);
+  return static_cast<uint64_t>(static_cast<int64_t>(container.cas_max) + ahead_us);
 }
 
 }  // namespace rowsocket::keyspace

@@ -1,5 +1,5 @@
 // The keyspaces of a server, which the frontends of all protocols share: the catalog, the time that
-// expiry is compared with, the tokens that changes give, and the flushes that are still to come.
+// expiry is compared with, the cas that changes give, and the flushes that are still to come.
 //
 // Threads: all.
 #pragma once
@@ -40,12 +40,12 @@ class Keyspaces {
   void SetClockAhead(const std::atomic<int64_t>* ms) { clock_ahead_ms_ = ms; }
   /// How much the server's time of day is ahead of UTC.
   int64_t UtcOffsetMs() const;
-  /// A token that is later than `old`: microseconds of the server's time of day, as the column has
-  /// them. After the largest token it is the clock's time again: otherwise no item could be
+  /// A cas that is later than `old`: microseconds of the server's time of day, as the column has
+  /// them. After the largest cas it is the clock's time again: otherwise no item could be
   /// changed any more.
-  uint64_t NextToken(uint64_t old, uint64_t largest) const;
+  uint64_t NextCas(uint64_t old, uint64_t largest) const;
   /// REQUIRES: the container has a cas column.
-  uint64_t LargestToken(const Container& container) const;
+  uint64_t LargestCas(const Container& container) const;
   /// Makes the housekeeper look at flushes at this time.
   void FlushIsDueAt(int64_t at_ms) {
     int64_t next = next_flush_ms_.load();

@@ -26,7 +26,7 @@ class PurgeEditor final : public model::RowEditor {
   model::Decision Decide(std::span<const model::Value> row,
                          std::span<const model::CellChange>*) override {
     if (row.empty()) return model::Decision::kKeep;
-    const bool expired = ExpiryFromCell(row[container_.rows_layout.expiry], container_) <= now_ms_;
+    const bool expired = ExpiryFromCell(row[container_.full_layout.expiry], container_) <= now_ms_;
     return expired ? model::Decision::kDelete : model::Decision::kKeep;
   }
 
@@ -80,7 +80,7 @@ Outcome DeleteRow(engine::Session& session, const Container& container, const Fo
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = key;
   request.edit.editor = &editor;
-  return session.Execute(*container.rows, request, none);
+  return session.Execute(*container.full_index, request, none);
 }
 
 struct Deletion {
@@ -116,14 +116,15 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
 
 Purge::Done Purge::Round(engine::Session& session, const Container& container, int64_t now_ms,
                          size_t rows_max) {
-  const engine::Index& index = container.expiring ? *container.expiring : *container.keys;
-  if (index.serial() != index_serial_) place_ = {};
+  const engine::Index& index =
+      container.expiry_index ? *container.expiry_index : *container.key_index;
+  if (index.serial() != index_serial_) position_ = {};
   index_serial_ = index.serial();
-  const Place before = place_;
+  const Position before = position_;
   Chunk chunk;
   const size_t limit = std::max<size_t>(1, rows_max / parts_);
   if (!Find(session, container, now_ms, limit, &chunk)) {
-    place_ = {};
+    position_ = {};
     return {};
   }
   Deletion deletion{0, true};
@@ -137,7 +138,7 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   // A row that alone is too large for a transaction stays: SQL has to delete it.
   const bool stays = deletion.is_too_large && limit == 1;
   if (!deletion.is_whole && !stays) {
-    place_ = before;
+    position_ = before;
     if (deletion.is_too_large) parts_ *= 2;
     return {deletion.rows, deletion.is_too_large};
   }
@@ -147,24 +148,24 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   return {deletion.rows, !chunk.is_last};
 }
 
-void Purge::GoOnBehind(const Chunk& chunk, const Place& before) {
+void Purge::GoOnBehind(const Chunk& chunk, const Position& before) {
   if (chunk.is_last) {
-    place_ = {};
+    position_ = {};
     return;
   }
   const FoundKey& last = chunk.rows.back();
   const bool same = before.last && before.last->expiry == last.expiry;
-  place_.left_behind = same ? before.left_behind : 0;
+  position_.left_behind = same ? before.left_behind : 0;
   for (size_t i = 0; i < chunk.rows.size(); ++i) {
-    place_.left_behind += !chunk.is_gone[i] && chunk.rows[i].expiry == last.expiry;
+    position_.left_behind += !chunk.is_gone[i] && chunk.rows[i].expiry == last.expiry;
   }
-  place_.last = last;
+  position_.last = last;
 }
 
 bool Purge::Find(engine::Session& session, const Container& container, int64_t now_ms,
                  size_t rows_max, Chunk* chunk) {
   session.BeginTurn(false);
-  const Outcome outcome = container.expiring != nullptr
+  const Outcome outcome = container.expiry_index != nullptr
                               ? FindByExpiry(session, container, now_ms, rows_max, chunk)
                               : FindByKey(session, container, now_ms, rows_max, chunk);
   return EndTurn(session, outcome);
@@ -177,11 +178,12 @@ Outcome Purge::FindByExpiry(engine::Session& session, const Container& container
                             size_t rows_max, Chunk* chunk) {
   KeyCollector found(container);
   model::Filter until{true, CompareOp::kLt, 0, kZero};
-  const bool is_before_zero = container.expiry != ExpiryKind::kMilliseconds && !place_.is_past_zero;
+  const bool is_before_zero =
+      container.expiry != ExpiryKind::kMilliseconds && !position_.is_past_zero;
   Outcome outcome;
   if (is_before_zero) outcome = FindUntil(session, container, until, rows_max, found);
   if (outcome.ok() && found.rows.size() < rows_max) {
-    if (is_before_zero) place_ = {std::nullopt, 0, true};
+    if (is_before_zero) position_ = {std::nullopt, 0, true};
     TextRoom room;
     until.op = CompareOp::kLe;
     until.value = NowToCell(now_ms, container, &room);
@@ -195,35 +197,35 @@ Outcome Purge::FindByExpiry(engine::Session& session, const Container& container
 Outcome Purge::FindUntil(engine::Session& session, const Container& container,
                          const model::Filter& until, size_t limit, KeyCollector& found) {
   model::Value from;  // Rows with NULL never expire, and come before all others.
-  if (place_.last)
-    from = ExpiryCell(*place_.last);
-  else if (place_.is_past_zero)
+  if (position_.last)
+    from = ExpiryCell(*position_.last);
+  else if (position_.is_past_zero)
     from = kZero;
   model::Request request;
-  request.find.op = place_.last ? CompareOp::kGe : CompareOp::kGt;
+  request.find.op = position_.last ? CompareOp::kGe : CompareOp::kGt;
   request.find.key = {&from, 1};
   if (from.is_null() && !container.expiry_is_nullable) {
     request.find.op = CompareOp::kGe;
     request.find.key = {};
   }
   request.find.key_parts_given = static_cast<uint32_t>(request.find.key.size());
-  request.find.offset = place_.left_behind;
+  request.find.offset = position_.left_behind;
   request.find.limit = limit;
   request.find.filters = {&until, 1};
-  return session.Execute(*container.expiring, request, found);
+  return session.Execute(*container.expiry_index, request, found);
 }
 
 Outcome Purge::FindByKey(engine::Session& session, const Container& container, int64_t now_ms,
                          size_t rows_max, Chunk* chunk) {
   std::vector<model::Value> key;
-  if (place_.last) key = place_.last->Values();
+  if (position_.last) key = position_.last->Values();
   model::Request request;
-  request.find.op = place_.last ? CompareOp::kGt : CompareOp::kGe;
+  request.find.op = position_.last ? CompareOp::kGt : CompareOp::kGe;
   request.find.key = key;
   request.find.key_parts_given = static_cast<uint32_t>(key.size());
   request.find.limit = model::kPurgeScanRows;
   KeyCollector found(container);
-  const Outcome outcome = session.Execute(*container.keys, request, found);
+  const Outcome outcome = session.Execute(*container.key_index, request, found);
   chunk->is_last = found.rows.size() < model::kPurgeScanRows;
   size_t candidates = 0;
   for (size_t i = 0; i < found.rows.size(); ++i) {

@@ -30,8 +30,8 @@ class Purge {
 
  private:
   /// Where the next round begins. Rows with equal expiry have no order in an index of expiry, so
-  /// that a place in it is a moment and how many rows of that moment to leave out.
-  struct Place {
+  /// that a position in it is a moment, and how many rows of that moment to leave out.
+  struct Position {
     std::optional<FoundKey> last;  ///< The last row looked at; none: the front.
     uint64_t left_behind = 0;      ///< Rows with the expiry of `last` that stay.
     bool is_past_zero = false;     ///< Behind the rows that never expire.
@@ -52,13 +52,13 @@ class Purge {
                             const model::Filter& until, size_t limit, KeyCollector& found);
   engine::Outcome FindByKey(engine::Session& session, const Container& container, int64_t now_ms,
                             size_t rows_max, Chunk* chunk);
-  void GoOnBehind(const Chunk& chunk, const Place& before);
+  void GoOnBehind(const Chunk& chunk, const Position& before);
 
-  Place place_;
+  Position position_;
   /// A round tries rows_max / parts_ rows: twice the parts after rows that were too much for one
   /// transaction, half after a success.
   size_t parts_ = 1;
-  uint64_t index_serial_ = 0;  ///< Serial of the index that place_ belongs to.
+  uint64_t index_serial_ = 0;  ///< Serial of the index that position_ belongs to.
 };
 
 }  // namespace rowsocket::keyspace

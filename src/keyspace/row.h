@@ -1,4 +1,4 @@
-// What the cells of a container's row mean: value, flags, token and expiry of an item.
+// What the cells of a container's row mean: value, flags, cas and expiry of an item.
 //
 // Flow: one RowView a row; Take for each cell, in the order of the layout; then the accessors.
 // Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` where a container has
@@ -18,8 +18,8 @@ namespace rowsocket::keyspace {
 
 class RowView {
  public:
-  /// `joined`: room for a value of several columns.
-  /// `key`: whose columns the row is to have, where the container's columns do not decide that.
+  /// `joined`: room for a value of several columns. `key`: the key that was asked for, with which
+  /// the row's own is compared where the index may take another key for equal (is_there).
   RowView(const Container& container, const RowKey& key, const Layout& layout, base::Buffer& joined)
       : container_(container), key_(key), layout_(layout), joined_(joined) {}
 
@@ -28,7 +28,7 @@ class RowView {
     is_there_ = true;
     expiry_ms_ = kNever;
     flags_ = 0;
-    token_ = 0;
+    cas_ = 0;
   }
 
   /// The next cell. True when it was the row's last; the view is then complete, and a value of one
@@ -48,8 +48,8 @@ class RowView {
   uint32_t flags() const { return flags_; }
   std::string_view value() const { return value_; }
   /// Never 0. REQUIRES: the layout has the column, if the container has one.
-  uint64_t token() const {
-    return container_.token == TokenKind::kHash ? TokenOfContent(flags_, value_) : token_;
+  uint64_t cas() const {
+    return container_.cas_kind == CasKind::kHash ? CasOfContent(flags_, value_) : cas_;
   }
 
  private:
@@ -60,8 +60,8 @@ class RowView {
       uint64_t flags = 0;
       if (!cell.is_null()) ParseNumber(cell.text(), &flags);
       flags_ = static_cast<uint32_t>(flags);
-    } else if (at == layout_.token) {
-      token_ = TokenFromCell(cell, container_.token);
+    } else if (at == layout_.cas) {
+      cas_ = CasFromCell(cell, container_.cas_kind);
     } else {
       // The index compared the numbers, and the column may show them in another form (ZEROFILL).
       if (container_.key[at - layout_.key].is_integer) return;
@@ -92,7 +92,7 @@ class RowView {
   bool is_there_ = true;
   int64_t expiry_ms_ = kNever;
   uint32_t flags_ = 0;
-  uint64_t token_ = 0;
+  uint64_t cas_ = 0;
   std::string_view value_;
 };
 

@@ -154,28 +154,28 @@ int64_t TtlOf(int64_t expiry_ms, int64_t now_ms) {
   return std::max<int64_t>(0, (expiry_ms - now_ms + kMsPerSecond - 1) / kMsPerSecond);
 }
 
-uint64_t TokenFromCell(const model::Value& cell, TokenKind kind) {
-  uint64_t token = 0;
-  if (kind == TokenKind::kTime)
-    token = TimeFromText(cell.text());
-  else if (!ParseNumber(cell.text(), &token))
-    token = 0;
-  return std::max<uint64_t>(token, 1);
+uint64_t CasFromCell(const model::Value& cell, CasKind kind) {
+  uint64_t cas = 0;
+  if (kind == CasKind::kTime)
+    cas = TimeFromText(cell.text());
+  else if (!ParseNumber(cell.text(), &cas))
+    cas = 0;
+  return std::max<uint64_t>(cas, 1);
 }
 
-model::Value TokenToCell(uint64_t token, TokenKind kind, TextRoom* room) {
-  if (kind != TokenKind::kTime) return NumberToCell(token, room);
-  const uint64_t seconds = token / kUsPerSecond;
+model::Value CasToCell(uint64_t cas, CasKind kind, TextRoom* room) {
+  if (kind != CasKind::kTime) return NumberToCell(cas, room);
+  const uint64_t seconds = cas / kUsPerSecond;
   const auto of_day = static_cast<unsigned>(seconds % kSecondsPerDay);
   unsigned year, month, day;
   DateOf(seconds / kSecondsPerDay, &year, &month, &day);
   const int size = snprintf(room->data(), room->size(), "%04u-%02u-%02u %02u:%02u:%02u.%06u",
                             year % 10'000, month % 100, day % 100, of_day / 3600, of_day / 60 % 60,
-                            of_day % 60, static_cast<unsigned>(token % kUsPerSecond));
+                            of_day % 60, static_cast<unsigned>(cas % kUsPerSecond));
   return model::Value(std::string_view(room->data(), static_cast<size_t>(size)));
 }
 
-uint64_t TokenOfContent(uint32_t flags, std::string_view value) {
+uint64_t CasOfContent(uint32_t flags, std::string_view value) {
   uint64_t hash = Mix(0x243f6a8885a308d3, (uint64_t{flags} << 32) ^ value.size());
   for (; value.size() >= 8; value.remove_prefix(8)) {
     uint64_t word;

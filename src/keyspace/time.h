@@ -1,4 +1,4 @@
-// Times as columns hold them: expiry and token.
+// Times as columns hold them: expiry and cas.
 //
 // A moment is milliseconds since 1970; a row that never expires has kNever.
 // Threads: pure functions.
@@ -46,12 +46,12 @@ model::Value ExpiryToCell(int64_t expiry_ms, const Container& container, TextRoo
 /// Whole seconds left to live, the last one begun; -1: never expires.
 int64_t TtlOf(int64_t expiry_ms, int64_t now_ms);
 
-/// The token in a column of kNumber or kTime; never 0.
-uint64_t TokenFromCell(const model::Value& cell, TokenKind kind);
-/// The value to store for a token. REQUIRES: the column can hold the token.
-model::Value TokenToCell(uint64_t token, TokenKind kind, TextRoom* room);
-/// The token of a row without a cas column.
-uint64_t TokenOfContent(uint32_t flags, std::string_view value);
+/// The cas in a column of kNumber or kTime; never 0.
+uint64_t CasFromCell(const model::Value& cell, CasKind kind);
+/// The value to store for a cas. REQUIRES: the column can hold the cas.
+model::Value CasToCell(uint64_t cas, CasKind kind, TextRoom* room);
+/// The cas of a row without a cas column.
+uint64_t CasOfContent(uint32_t flags, std::string_view value);
 
 /// Parses a number that is all of the text. False for other texts, and for more than 64 bits.
 bool ParseNumber(std::string_view text, uint64_t* number);

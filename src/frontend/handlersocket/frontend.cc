@@ -387,7 +387,7 @@ bool HandlerSocketFrontend::MayConcern(const Item& item, const exec::WriteSet& w
     });
   }
   // A find with a token concerns the table of tokens as well.
-  return item.detail != nullptr || writes.MayConcern(item.row());
+  return item.detail != nullptr || writes.MayConcern(item.row_name());
 }
 
 void HandlerSocketFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {

@@ -28,7 +28,7 @@ class AccountTest : public TurnFixture {
   const std::shared_ptr<const Account> one_ = std::make_shared<Account>("one", "localhost");
   const std::shared_ptr<const Account> two_ = std::make_shared<Account>("two", "localhost");
   const Outcome denied_ = Outcome::Fail(ErrorCode::kDenied);
-  /// As when a GRANT of another session holds the grants.
+  /// The outcome while a GRANT of another session holds the grants.
   static Outcome GrantsAreLocked() {
     Outcome outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
     outcome.waits_elsewhere = true;
@@ -100,14 +100,14 @@ TEST_F(AccountTest, RequestsThatWaitForGrantsJoinNoGroupOfAnotherAccount) {
   Peer& peer = ConnectAs(one_);
   Send(peer, Add("1"));
   Item item = turn_.items().back().item;
-  const std::string name = WaitLane::GroupNameOf(item);
-  const std::string waits = WaitLane::GroupNameOf(item, /*waits_elsewhere=*/true);
+  const std::string name = WaitLane::WaitGroupNameOf(item);
+  const std::string waits = WaitLane::WaitGroupNameOf(item, /*waits_elsewhere=*/true);
   EXPECT_NE(name, waits);
   item.request.account = two_.get();
-  EXPECT_EQ(name, WaitLane::GroupNameOf(item));
-  EXPECT_NE(waits, WaitLane::GroupNameOf(item, true));
+  EXPECT_EQ(name, WaitLane::WaitGroupNameOf(item));
+  EXPECT_NE(waits, WaitLane::WaitGroupNameOf(item, true));
   item.request.account = nullptr;
-  EXPECT_EQ(name, WaitLane::GroupNameOf(item, true));
+  EXPECT_EQ(name, WaitLane::WaitGroupNameOf(item, true));
 }
 
 TEST_F(AccountTest, NothingIsLookedUpForAnAccountThatMayNotSeeIt) {

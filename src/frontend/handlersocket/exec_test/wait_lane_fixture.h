@@ -83,7 +83,7 @@ class WaitLaneTest : public ::testing::Test {
     job->frontend = &*frontend_;
     job->line = line;
     frontend_->Parse(job->line, false, job->arena, &job->item);
-    job->group_name = WaitLane::GroupNameOf(job->item);
+    job->wait_group_name = WaitLane::WaitGroupNameOf(job->item);
     return job;
   }
   /// Sends a job again as its worker does, when the row is locked again.

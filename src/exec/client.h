@@ -47,9 +47,12 @@ inline bool MayFollow(Away before, Away after) {
       return after == Away::kHeld || after == Away::kInLane || after == Away::kNo;
     case Away::kHeld:
       return after == Away::kNo || after == Away::kHeld;
-    default:
+    case Away::kAwaitsBatch:
+    case Away::kInBatch:
+    case Away::kLoggingIn:
       return after == Away::kNo;
   }
+  return false;
 }
 
 class HandshakeOwner;

@@ -193,7 +193,8 @@ void HandshakeThread::AskOpenSsl(Handshake& handshake) {
       if (!connection.CountBuffers()) return Fail(handshake, "out of memory for buffers");
       if (connection.UpdateInterest(loop_, handshake.client.get())) return;
       return Fail(handshake, "cannot watch a socket");
-    default:
+    case net::TlsStream::Status::kEnd:
+    case net::TlsStream::Status::kFailed:
       return Fail(handshake, connection.tls()->WhyFailed());
   }
 }

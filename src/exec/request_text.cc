@@ -121,7 +121,9 @@ void AddFind(const engine::IndexNames& names, const model::Find& find, Text& tex
       text.Add("DELETE FROM ");
       text.Table(names);
       break;
-    default:
+    case Modification::kUpdate:
+    case Modification::kIncrement:
+    case Modification::kDecrement:
       text.Add("UPDATE ");
       text.Table(names);
       text.Set(names, find,

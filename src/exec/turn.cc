@@ -18,16 +18,10 @@ namespace {
 Stat VerbStat(const model::Request& request) {
   if (request.verb == model::Request::Verb::kInsert) return Stat::kInserts;
   if (request.verb == model::Request::Verb::kEdit) return Stat::kUpdates;
-  switch (request.find.modification) {
-    case model::Modification::kNone:
-      return Stat::kFinds;
-    case model::Modification::kUpdate:
-      return Stat::kUpdates;
-    case model::Modification::kDelete:
-      return Stat::kDeletes;
-    default:
-      return Stat::kIncrements;
-  }
+  constexpr Stat kByModification[] = {Stat::kFinds, Stat::kUpdates, Stat::kDeletes,
+                                      Stat::kIncrements, Stat::kIncrements};
+  static_assert(std::size(kByModification) == model::kModifications);
+  return kByModification[static_cast<size_t>(request.find.modification)];
 }
 
 /// Whether a request may have taken long: it has looked at many rows, may have passed over many

@@ -102,9 +102,14 @@ bool IsTextByText(const engine::ColumnFacts& column) {
     case Kind::kTimestamp:
     case Kind::kOther:
       return false;
-    default:
+    case Kind::kBytes:
+    case Kind::kPaddedBytes:
+    case Kind::kText:
+    case Kind::kInteger:
+    case Kind::kDecimal:
       return true;
   }
+  return false;
 }
 
 /// Only the server can compare names that are not ASCII.

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "model/cause_texts.h"
+
 namespace rowsocket::model {
 namespace {
 
@@ -16,6 +20,18 @@ TEST(Error, EndOfAWaitIsTheSameForAllWhoWait) {
   }
   EXPECT_FALSE(EndsWait({ErrorCode::kDeadlock}));
   EXPECT_FALSE(EndsWait(Error::Engine(121)));
+}
+
+TEST(CauseTexts, ACauseThatIsMissingOrStandsTwiceIsSeen) {
+  std::vector<ErrorCode> others;
+  for (size_t code = 2; code < kErrorCodes; ++code) others.push_back(static_cast<ErrorCode>(code));
+  const std::vector<CauseText> worded = {{static_cast<ErrorCode>(1), "words"}};
+  EXPECT_TRUE(HaveEachCauseOnce(worded, others));
+  EXPECT_FALSE(HaveEachCauseOnce({}, others));
+  others.push_back(worded.front().code);
+  EXPECT_FALSE(HaveEachCauseOnce(worded, others));
+  EXPECT_EQ("words", TextOf(worded, worded.front().code));
+  EXPECT_EQ("", TextOf(worded, ErrorCode::kFld));
 }
 
 TEST(Error, OkUnlessACodeIsSet) {

@@ -38,9 +38,11 @@ constexpr HandlerSocketVerb VerbOf(const model::Request& request) {
       return Verb::kUpdate;
     case model::Modification::kDelete:
       return Verb::kDelete;
-    default:
-      return Verb::kIncrement;
+    case model::Modification::kIncrement:
+    case model::Modification::kDecrement:
+      break;
   }
+  return Verb::kIncrement;
 }
 /// The number of a verb for exec::Item::verb.
 constexpr uint16_t VerbNumber(HandlerSocketVerb verb) { return static_cast<uint16_t>(verb); }

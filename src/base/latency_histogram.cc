@@ -14,7 +14,8 @@ double BeginUs(size_t bucket) { return bucket == 0 ? 0 : LatencyBucketEndUs(buck
 
 double LatencyBucketEndUs(size_t bucket) {
   if (bucket == 0) return 1;
-  const size_t at = std::min(bucket, kLatencyBuckets - 2) - 1;
+  if (bucket >= kLatencyBuckets - 1) return 2 * LatencyBucketEndUs(kLatencyBuckets - 2);
+  const size_t at = bucket - 1;
   const auto first = static_cast<double>(uint64_t{1} << (at / kPerDoubling));
   return first * (1 + static_cast<double>(at % kPerDoubling + 1) / kPerDoubling);
 }

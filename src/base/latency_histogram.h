@@ -34,8 +34,8 @@ inline size_t LatencyBucket(int64_t ns) {
   return std::min(at, kLatencyBuckets - 1);
 }
 
-/// Where a bucket ends, in microseconds; its times are shorter. The last bucket has no end: its
-/// beginning is returned.
+/// Where a bucket ends, in microseconds; its times are shorter. Ends rise from bucket to bucket:
+/// for the last one, which has no end, twice its beginning is returned.
 double LatencyBucketEndUs(size_t bucket);
 
 /// What histograms add up to.

@@ -43,6 +43,14 @@ TEST(LatencyHistogramTest, TimesBeyondTheEndsAreInTheFirstAndTheLastBucket) {
   EXPECT_EQ(LatencyBucket(INT64_MAX), kLatencyBuckets - 1);
 }
 
+// Readers tell the buckets by their ends.
+TEST(LatencyHistogramTest, EndsRiseFromBucketToBucket) {
+  for (size_t i = 1; i < kLatencyBuckets; ++i) {
+    EXPECT_GT(LatencyBucketEndUs(i), LatencyBucketEndUs(i - 1)) << i;
+  }
+  EXPECT_EQ(LatencyBucketEndUs(kLatencyBuckets - 1), std::pow(2, kLatencyDoublings + 1));
+}
+
 // Against the exact quantiles of the same times.
 TEST(LatencyHistogramTest, QuantilesAreWithinThreePointTwoPercent) {
   std::mt19937_64 random(11);

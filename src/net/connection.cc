@@ -153,7 +153,6 @@ void Connection::Finish() {
   state_ = State::kLingering;
   in_.Consume(in_.size());
   if (tls_ != nullptr) tls_->received().Consume(tls_->received().size());
-  ShutDownWhenSent();
 }
 
 // A socket that is closed while it holds bytes that nobody has read resets the connection, and the

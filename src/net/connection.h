@@ -136,7 +136,8 @@ class Connection {
   /// that it wants input again.
   void SetInputHeld(bool held) { input_held_ = held; }
 
-  /// Ends the connection from the server's side once out() has been sent: kLingering.
+  /// Ends the connection from the server's side once out() has been sent: kLingering. The peer
+  /// learns of it from Send, which the owner calls next, when the replies may leave.
   void Finish();
   /// Gives the connection up at once: kBroken.
   void Abort() { state_ = State::kBroken; }

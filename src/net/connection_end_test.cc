@@ -150,6 +150,22 @@ TEST(Connection, AClientThatGoesOnSendingIsReset) {
   EXPECT_TRUE(f.connection.finished());
 }
 
+// A request without a reply may have been executed, and the end would say so before its commit.
+TEST(Connection, TheEndLeavesWithSend) {
+  for (const bool has_reply : {false, true}) {
+    Fixture f(MakeUnixPair());
+    if (has_reply) f.Reply("bye ");
+    f.connection.Finish();
+    EXPECT_EQ(State::kLingering, f.connection.state());
+    EXPECT_TRUE(NothingToRead(f.client.get()));
+    EXPECT_EQ(SendStatus::kDone, f.connection.Send().status);
+    if (has_reply) {
+      EXPECT_EQ("bye ", ReadExactly(f.client.get(), 4));
+    }
+    EXPECT_TRUE(AtEnd(f.client.get()));
+  }
+}
+
 TEST(Connection, FinishWaitsForTheGate) {
   Fixture f(MakeUnixPair());
   f.connection.out().HoldGate();

@@ -98,6 +98,8 @@ bool TlsStream::SetUp(const TlsSettings& settings) {
   SSL_set_options(ssl_, SSL_OP_NO_RENEGOTIATION);
   SSL_set_mode(ssl_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                          SSL_MODE_RELEASE_BUFFERS);
+  // SSL_read_ex comes back after each KeyUpdate: otherwise one call would go through all of them.
+  SSL_clear_mode(ssl_, SSL_MODE_AUTO_RETRY);
   if (settings.needs_client_certificate) {
     SSL_set_verify(ssl_, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                    nullptr);
@@ -129,12 +131,26 @@ TlsStream::Status TlsStream::Decrypt(base::Buffer& in, size_t in_bytes_max) {
     size_t bytes = 0;
     ERR_clear_error();
     const int result = SSL_read_ex(ssl_, room, std::min(in.room(), left), &bytes);
-    if (result != 1) return Fail(result);
+    if (result != 1) {
+      const Status status = Fail(result);
+      // OpenSSL takes all bytes of a record that is not whole yet: where some are left, it has come
+      // back from a record that was none of plain bytes.
+      if (status != Status::kNeedsInput || received_.empty()) return status;
+      if (!CountEmptyRead()) return Status::kFailed;
+      continue;
+    }
+    empty_reads_ -= static_cast<uint32_t>(std::min<size_t>(empty_reads_, bytes));
     in.Commit(bytes);
     // OpenSSL takes a fifth of the time of a record to say that there is no other one.
     if (!has_undecrypted()) return Status::kNeedsInput;
   }
   return Status::kDone;
+}
+
+bool TlsStream::CountEmptyRead() {
+  if (++empty_reads_ <= kEmptyReadsMax) return true;
+  failed_ = true;
+  return false;
 }
 
 bool TlsStream::Encrypt(GatedOutput& out) {

@@ -11,8 +11,9 @@
 // is encrypted leaves: no record is ever taken back.
 //
 // Threads: one owner at a time. Limits: to_send() holds at most kCipherBytesMax bytes of replies,
-// besides alerts and key updates; received() holds what its owner puts in. Errors: kFailed and
-// false are final; OpenSSL then has put an alert into to_send(), and WhyFailed tells the reason.
+// besides alerts and key updates; received() holds what its owner puts in; kEmptyReadsMax bounds
+// the records that bring no plain byte. Errors: kFailed and false are final; what OpenSSL refuses
+// has put an alert into to_send() then, and WhyFailed tells the reason.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +32,10 @@ class TlsStream {
  public:
   /// Encrypted replies of one connection that wait for the socket.
   static constexpr size_t kCipherBytesMax = 64 * 1024;
+  /// Reads in a row that end with a record which is none of plain bytes, while more is received: a
+  /// KeyUpdate of 27 bytes costs as much as many requests. It takes one read, or two where OpenSSL
+  /// first answers the KeyUpdate before it.
+  static constexpr uint32_t kEmptyReadsMax = 32;
 
   enum class Status : uint8_t {
     kDone,        ///< Handshake: it has ended well. Decrypt: `in` holds as much as it may.
@@ -80,12 +85,14 @@ class TlsStream {
 
   TlsStream() = default;
   bool SetUp(const TlsSettings& settings);
+  bool CountEmptyRead();
   Status Fail(int result);
 
   base::Buffer received_;
   base::Buffer to_send_;
   ssl_st* ssl_ = nullptr;
-  unsigned long error_ = 0;  ///< OpenSSL's code of the first error.
+  unsigned long error_ = 0;   ///< OpenSSL's code of the first error.
+  uint32_t empty_reads_ = 0;  ///< Each plain byte pays for one of them.
   bool failed_ = false;
   bool said_end_ = false;
 };

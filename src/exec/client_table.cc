@@ -202,7 +202,8 @@ void ClientTable::Send(Client& client) {
     return;
   }
   if (!has_work) client.connection.ReleaseEmptyBuffers();
-  if (!client.connection.CountBuffers()) return Lose(client, Loss::kBuffers);
+  if (!client.connection.CountBuffers(client.frontend->held_bytes()))
+    return Lose(client, Loss::kBuffers);
   if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
 }
 
@@ -244,7 +245,7 @@ std::string ClientTable::WhyLost(Loss loss) const {
            "their number and of the bytes of a request";
   }
   if (loss == Loss::kBuffers) {
-    return "unread replies and unfinished requests hold more memory than " +
+    return "unread replies, unfinished requests and transactions hold more memory than " +
            core_.context.memory_variable +
            " allows: connections that hold a large part of it are closed";
   }

@@ -7,9 +7,9 @@
 // lacks, answers nothing and parses the input again; whatever the outcome, another item must come.
 // Threads: the worker's; Execute, Reply, ReplyError, Finished, VisitRows and AddWrites run on the
 // turn's thread, which is the worker's, its batch executor's or a lane's. While the connection is
-// away the worker calls name(), account(), answers(), errors(), input_bytes_max, authenticated and
-// ShowWaits alone: what runs on the turn's thread changes nothing that those look at, but for what
-// is atomic.
+// away the worker calls name(), account(), answers(), errors(), held_bytes(), input_bytes_max,
+// authenticated and ShowWaits alone: what runs on the turn's thread changes nothing that those look
+// at, but for what is atomic.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 
@@ -117,6 +117,10 @@ class Frontend {
   uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
   uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
+  /// The bytes of its client that the frontend keeps from one turn to the next: they count as those
+  /// of the connection's buffers do.
+  size_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }
+
   /// The connection's number in the ConnectionBook; 0: it has none.
   uint64_t connection_id() const { return connection_id_; }
   virtual void SetConnectionId(uint64_t id) { connection_id_ = id; }
@@ -195,6 +199,8 @@ class Frontend {
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 
  protected:
+  /// To be called when held_bytes() is to be another number.
+  void SetHeldBytes(size_t bytes) { held_bytes_.store(bytes, std::memory_order_relaxed); }
   /// Counts an answer of a command that its protocol has refused and for which the engine has no
   /// error. Call it from Finished.
   void CountRefusal() { Add(errors_, 1); }
@@ -210,6 +216,7 @@ class Frontend {
   bool (*tells_accesses_)() = nullptr;
   std::atomic<uint64_t> answers_{0};
   std::atomic<uint64_t> errors_{0};
+  std::atomic<size_t> held_bytes_{0};
 };
 
 }  // namespace rowsocket::exec

@@ -61,6 +61,25 @@ TEST(BufferBudget, SmallBuffersMayStayWhereAllConnectionsHoldTooMuch) {
   EXPECT_LT(budget.held_bytes(), kLarge);
 }
 
+TEST(BufferBudget, CountsWhatTheOwnerKeepsForAConnection) {
+  BufferBudget budget;
+  budget.SetMax(kLarge);
+  ConnectionContext context;
+  context.budget = &budget;
+  {
+    Ends small(context), large(context);
+    EXPECT_TRUE(small.connection.CountBuffers(100));
+    EXPECT_EQ(100u, budget.held_bytes());
+    EXPECT_FALSE(large.connection.CountBuffers(kLarge));
+    EXPECT_EQ(100u, budget.held_bytes());
+    EXPECT_TRUE(large.connection.CountBuffers(200));
+    EXPECT_EQ(200u, large.connection.buffered_bytes());
+    EXPECT_TRUE(large.connection.CountBuffers());
+    EXPECT_EQ(100u, budget.held_bytes());
+  }
+  EXPECT_EQ(0u, budget.held_bytes());
+}
+
 TEST(BufferBudget, CountsRequestsThatDoNotEnd) {
   BufferBudget budget;
   budget.SetMax(kLarge);

@@ -177,10 +177,10 @@ void Connection::ReleaseEmptyBuffers() {
   }
 }
 
-bool Connection::CountBuffers() {
-  const auto held_bytes = [this] {
+bool Connection::CountBuffers(size_t owned_bytes) {
+  const auto held_bytes = [this, owned_bytes] {
     const size_t records = tls_ == nullptr ? 0 : tls_->held_bytes();
-    return in_.capacity() + out_.bytes().capacity() + records;
+    return in_.capacity() + out_.bytes().capacity() + records + owned_bytes;
   };
   // The usual case: no cache line of another thread is written to.
   if (held_bytes() == counted_bytes_ && counted_bytes_ <= 2 * BufferPool::kBufferBytes) return true;

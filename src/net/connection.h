@@ -147,11 +147,12 @@ class Connection {
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void ReleaseEmptyBuffers();
   /// End of a turn, after ReleaseEmptyBuffers: tells the budget what this connection still holds.
-  /// False if all connections together hold too much and this connection holds more than small
-  /// buffers: the owner is to destroy it.
-  bool CountBuffers();
+  /// `owned_bytes`: what its owner keeps for it beside its buffers. False if all connections
+  /// together hold too much and this connection holds more than small buffers: the owner is to
+  /// destroy it.
+  bool CountBuffers(size_t owned_bytes = 0);
 
-  /// The bytes of its buffers at the end of its last turn.
+  /// The bytes of its buffers, and what its owner kept for it, at the end of its last turn.
   size_t buffered_bytes() const { return counted_bytes_; }
 
   /// EPOLLIN and EPOLLOUT as the state needs them.

@@ -171,7 +171,8 @@ ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) con
     info.tls_cipher = tls->cipher();
     info.tls_subject = tls->peer_subject();
   }
-  info.age_ms = core_.clock.now_ms - client.connected_ms;
+  // A connection may have come after this round's clock was read.
+  info.age_ms = std::max<int64_t>(0, core_.clock.now_ms - client.connected_ms);
   info.idle_ms = std::max<int64_t>(0, core_.clock.now_ms - client.active_ms());
   info.requests = client.frontend->answers();
   info.errors = client.frontend->errors();

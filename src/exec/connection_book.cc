@@ -31,13 +31,20 @@ ConnectionBook& ConnectionBook::Shared() {
 uint64_t ConnectionBook::Enter(int fd, const char* plugin, const std::string& mode) {
   std::string address = TextOf(net::PeerOf(fd));
   const base::MutexLock lock(mutex_);
-  entries_.emplace_hint(entries_.end(), last_id_ + 1, Entry{fd, plugin, mode, std::move(address)});
+  entries_.emplace_hint(entries_.end(), last_id_ + 1,
+                        Entry{fd, plugin, mode, std::move(address), /*is_in_handshake=*/false});
   return ++last_id_;
 }
 
 void ConnectionBook::Leave(uint64_t id) {
   const base::MutexLock lock(mutex_);
   entries_.erase(id);
+}
+
+void ConnectionBook::SetHandshake(uint64_t id, bool is_in_handshake) {
+  const base::MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found != entries_.end()) found->second.is_in_handshake = is_in_handshake;
 }
 
 const ConnectionBook::Entry* ConnectionBook::Find(const char* plugin, uint64_t id) {
@@ -86,7 +93,7 @@ std::vector<ConnectionInfo> ConnectionBook::Others(const char* plugin,
     ConnectionInfo& info = others.emplace_back();
     info.id = id;
     info.mode = entry.mode;
-    info.state = kUnknownState;
+    info.state = entry.is_in_handshake ? kHandshakeState : kUnknownState;
     if (!has_addresses) continue;
     info.address = HostOf(entry.address);
     info.port = PortOf(entry.address);

@@ -23,6 +23,8 @@ class ConnectionBook {
   /// `plugin`: the name of the plugin whose port it is; static. The number is never used again.
   uint64_t Enter(int fd, const char* plugin, const std::string& mode);
   void Leave(uint64_t id);
+  /// Whether the handshake thread has the connection, and no worker knows it.
+  void SetHandshake(uint64_t id, bool is_in_handshake);
 
   bool Has(const char* plugin, uint64_t id);
   /// Shuts the socket down: its worker sees the end, and closes the connection as if the client had
@@ -44,6 +46,7 @@ class ConnectionBook {
     const char* plugin;
     std::string mode;
     std::string address;  ///< The client's address, as AddressOf writes it.
+    bool is_in_handshake = false;
   };
   /// Null: the plugin has no such connection.
   const Entry* Find(const char* plugin, uint64_t id) REQUIRES(mutex_);
@@ -65,6 +68,9 @@ class BookedConnection {
 
   void Enter(int fd, const char* plugin, const std::string& mode) {
     id_ = ConnectionBook::Shared().Enter(fd, plugin, mode);
+  }
+  void SetHandshake(bool is_in_handshake) const {
+    ConnectionBook::Shared().SetHandshake(id_, is_in_handshake);
   }
   uint64_t id() const { return id_; }
 

@@ -100,6 +100,18 @@ TEST_F(ConnectionBookTest, ThoseOfABusyWorkerAreListed) {
   EXPECT_EQ(others[0].state, kUnknownState);
 }
 
+TEST_F(ConnectionBookTest, AHandshakeIsNoBusyWorker) {
+  const auto state = [this] { return book_.Others("resp", {}).at(0).state; };
+  const uint64_t id = book_.Enter(ends_[0], "resp", "mode=rw");
+  EXPECT_EQ(state(), kUnknownState);
+  book_.SetHandshake(id, true);
+  EXPECT_EQ(state(), kHandshakeState);
+  book_.SetHandshake(id, false);
+  EXPECT_EQ(state(), kUnknownState);
+  book_.SetHandshake(id + 1, true);
+  EXPECT_EQ(state(), kUnknownState);
+}
+
 TEST_F(ConnectionBookTest, ABookedConnectionLeavesAtItsEnd) {
   uint64_t id = 0;
   {

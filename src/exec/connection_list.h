@@ -19,6 +19,8 @@ namespace rowsocket::exec {
 
 /// The state of a connection whose worker is in a long turn, and does not tell.
 inline constexpr const char* kUnknownState = "worker busy";
+/// The state of a connection that the handshake thread has.
+inline constexpr const char* kHandshakeState = "handshake";
 
 struct ConnectionInfo {
   uint64_t id = 0;      ///< In the ConnectionBook.

@@ -78,6 +78,7 @@ void HandshakeThread::Stop() {
 void HandshakeThread::Put(std::unique_ptr<Client> client, HandshakeOwner& owner) {
   client->connection.MoveTo(connection_context_);
   client->handshake_owner = &owner;
+  client->booked.SetHandshake(true);
   {
     const base::MutexLock lock(mutex_);
     new_.Push(std::move(client));
@@ -121,6 +122,7 @@ void HandshakeThread::TakeOver(std::unique_ptr<Client> client) {
   } catch (const std::bad_alloc&) {
     stats_.Add(Stat::kTlsFailed);
     arrived.connection.Abort();
+    arrived.booked.SetHandshake(false);
     return arrived.handshake_owner->Admitted(std::move(client));
   }
   handshake->client = std::move(client);
@@ -229,6 +231,7 @@ void HandshakeThread::GiveBack(Handshake& handshake) {
   client->connection.Suspend(loop_);
   std::unique_ptr<Client> given = std::move(handshake.client);
   handshakes_.erase(client);
+  client->booked.SetHandshake(false);
   client->handshake_owner->Admitted(std::move(given));
 }
 

@@ -60,12 +60,14 @@ void Worker::TakeInput(Client& client, engine::Session& session) {
   }
 }
 
+// Where TLS has taken the bytes off the socket earlier, with the handshake or with a record before,
+// the input grows although the socket has given nothing.
 void Worker::ReceiveFrom(Client& client) {
-  const bool was_empty = client.connection.in().empty();
+  const size_t bytes_before = client.connection.in().size();
   const auto received = client.connection.Receive(client.frontend->input_bytes_max());
   client.can_receive = received.may_have_more;
-  if (received.bytes == 0) return;
-  client.NoteReceived(core_.clock.round_ns, was_empty);
+  if (received.bytes == 0 && client.connection.in().size() == bytes_before) return;
+  client.NoteReceived(core_.clock.round_ns, /*was_empty=*/bytes_before == 0);
   core_.stats.Add(Stat::kBytesReceived, received.bytes);
   clients_.Touch(client);
 }

@@ -15,13 +15,14 @@ class TlsLineClient {
   TlsLineClient(net::UniqueFd fd, int version = TLS1_3_VERSION)
       : fd_(std::move(fd)), tls_(version) {}
 
-  /// False when the server ends the connection instead.
-  bool Handshake() {
+  /// False when the server ends the connection instead. `first`: what the client sends together
+  /// with its last record of the handshake.
+  bool Handshake(std::string_view first = {}) {
     while (!tls_.Handshake()) {
       net::WriteAll(fd_.get(), tls_.Take());
       if (!Receive()) return false;
     }
-    net::WriteAll(fd_.get(), tls_.Take());
+    net::WriteAll(fd_.get(), first.empty() ? tls_.Take() : tls_.Encrypt(first));
     return true;
   }
   void Send(std::string_view bytes) { net::WriteAll(fd_.get(), tls_.Encrypt(bytes)); }
@@ -71,6 +72,7 @@ class TlsPortTest : public ::testing::Test {
   }
 
   net::TestTlsContext context_;
+  Usage usage_;
   TestPort server_;
 };
 
@@ -105,11 +107,46 @@ TEST_F(TlsPortTest, BytesBehindTheHandshakeAreNotLost) {
   server_.Start();
   auto client = Connect();
   // The client's last record of the handshake and its first requests come in one segment.
-  ASSERT_TRUE(client->Handshake());
-  client->Send(std::string(kOpenIdV) + kFind1 + kFind1);
+  ASSERT_TRUE(client->Handshake(std::string(kOpenIdV) + kFind1 + kFind1));
   EXPECT_EQ("0\t1", client->ReadLine());
   EXPECT_EQ(kRow1, client->ReadLine());
   EXPECT_EQ(kRow1, client->ReadLine());
+}
+
+TEST_F(TlsPortTest, AHandshakeUnderWayIsShown) {
+  server_.settings.plugin = "shown";
+  server_.Start();
+  const auto shown = [] {
+    std::string states;
+    for (const ConnectionInfo& each : ConnectionBook::Shared().Others("shown", {}))
+      states += each.state + ";";
+    return states;
+  };
+  auto client = Connect();
+  const std::string hello = client->Hello();
+  net::WriteAll(client->fd(), hello.substr(0, 1));
+  EXPECT_TRUE(Eventually([&] { return shown() == std::string(kHandshakeState) + ";"; }));
+  net::WriteAll(client->fd(), hello.substr(1));
+  ASSERT_TRUE(client->Handshake());
+  EXPECT_EQ("0\t1", client->Ask(kOpenIdV));
+  EXPECT_EQ(std::string(kUnknownState) + ";", shown()) << "a worker that was not asked has it";
+}
+
+TEST_F(TlsPortTest, TimeOfARequestBehindTheHandshakeBeginsWhenItHasCome) {
+  server_.settings.usage = &usage_;
+  const int64_t began_ns = base::NowNs();
+  server_.Start();
+  auto client = Connect();
+  ASSERT_TRUE(client->Handshake(std::string(kOpenIdV) + kFind1));
+  EXPECT_EQ("0\t1", client->ReadLine());
+  EXPECT_EQ(kRow1, client->ReadLine());
+  const auto taken_ns = static_cast<uint64_t>(base::NowNs() - began_ns);
+  server_.Stop();
+  const Usage::Indexes indexes = usage_.indexes();
+  ASSERT_EQ(1u, indexes.size());
+  const UsageCounts& counts = indexes.begin()->second;
+  EXPECT_EQ(1u, counts[static_cast<size_t>(Used::kRequests)]);
+  EXPECT_LE(counts[static_cast<size_t>(Used::kWholeNs)], taken_ns);
 }
 
 TEST_F(TlsPortTest, SilentHandshakesEndAndFreeTheirPlaces) {

@@ -74,8 +74,9 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   }
   Remember(std::move(moved));
   if (client.connection.state() == net::Connection::State::kBroken) return Retire(client);
+  // A client that comes from a handshake has no more time than one that needs none.
   if (has_deadline(client))
-    unauthenticated_.Insert(client, core_.clock.now_ms);
+    unauthenticated_.InsertInOrder(client, client.connected_ms);
   else
     Touch(client);
   if (!client.connection.UpdateInterest(core_.loop, &client)) {

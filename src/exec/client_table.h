@@ -63,14 +63,11 @@ class ClientTable {
     ready_.push_back(&client);
     CountActive(client);
   }
-  /// The client has just done something.
+  /// The client has just done something. Where it was authenticated and is so no more, its deadline
+  /// begins.
   void Touch(Client& client) {
-    if (has_deadline(client)) return;
-    idle_.Touch(client, core_.clock.now_ms);
-  }
-  /// A client that had authenticated has to do so again.
-  void ExpectLogin(Client& client) {
-    if (!client.is_retired() && has_deadline(client))
+    if (!has_deadline(client)) return idle_.Touch(client, core_.clock.now_ms);
+    if (idle_.Holds(client)) [[unlikely]]
       unauthenticated_.Insert(client, core_.clock.now_ms);
   }
   /// Sends the replies that may leave, and sets what the loop watches on the socket next.

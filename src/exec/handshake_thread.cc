@@ -126,7 +126,8 @@ void HandshakeThread::TakeOver(std::unique_ptr<Client> client) {
     return arrived.handshake_owner->Admitted(std::move(client));
   }
   handshake->client = std::move(client);
-  deadlines_.Insert(arrived, base::CoarseNowMs());
+  deadlines_.InsertInOrder(
+      arrived, settings_.counts_from_connection ? arrived.connected_ms : base::CoarseNowMs());
   Advance(*handshake);
 }
 

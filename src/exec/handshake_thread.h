@@ -28,6 +28,7 @@
 #include "exec/handshake_queue.h"
 #include "exec/login_sources.h"
 #include "exec/stats.h"
+#include "model/limits.h"
 #include "net/buffer_budget.h"
 #include "net/connection.h"
 #include "net/event_loop.h"
@@ -49,7 +50,10 @@ class HandshakeOwner {
 
 struct HandshakeSettings {
   net::TlsSettings tls;
-  uint32_t timeout_s = 10;  ///< From the connection to the end of the handshake.
+  uint32_t timeout_s = model::kHandshakeTimeoutS;
+  /// The timeout counts from the connection, and not from the client's first byte: the client must
+  /// have authenticated by then.
+  bool counts_from_connection = false;
 };
 
 class HandshakeThread {

@@ -85,6 +85,8 @@ void Logins::Finish(LoginJob& job) {
     if (client.ticket != nullptr)
       client.frontend->SetServerThreadId(client.ticket->server_thread_id);
     client.frontend->SetAccount(std::move(job.login.account));
+    // Bytes behind the login may end it: the time for a login begins anew then.
+    clients_.Touch(client);
   }
   LookAt(client);
   client.login_failures = is_accepted ? 0 : client.login_failures + 1;
@@ -104,7 +106,7 @@ void Logins::LeaveAccount(Client& client) {
   const bool is_in = frontend.authenticated();
   if (is_in && IdOf(frontend.account()) == client.ticket_account) return;
   EndTicket(client);
-  if (!is_in) clients_.ExpectLogin(client);
+  if (!client.is_retired()) clients_.Touch(client);
 }
 
 void Logins::Count(model::Error answer) {

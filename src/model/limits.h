@@ -53,6 +53,8 @@ inline constexpr size_t kNameBytesMax = 256;
 inline constexpr uint32_t kHandshakesMax = 2048;
 /// TLS handshakes of one address on one port that are done at a time; more wait.
 inline constexpr uint32_t kHandshakesOfAddressMax = 512;
+/// Time for a TLS handshake where auth_timeout is 0, in seconds.
+inline constexpr uint32_t kHandshakeTimeoutS = 10;
 /// Logins of one source that are under way at a time, a failed one until it is answered.
 inline constexpr uint32_t kLoginsOfSourceMax = 4;
 /// Logins of all sources of one address that are under way at a time, counted as those of a source.

@@ -1,5 +1,8 @@
 // Finds the members that have done nothing for too long: a list in order of last activity.
 //
+// InsertInOrder passes at most kPassedMax members that were active later: behind more of these the
+// member expires too late, with them.
+//
 // Touch is O(1) and usually only a comparison: a member moves to the back at most once per
 // slack_ms, and expires too late by at most so much, never too early.
 //
@@ -71,20 +74,30 @@ class IdleList {
 
   /// Puts `member` in as active now, and takes it out of the list that it may be in.
   void Insert(T& member, int64_t now_ms) {
-    IdleLink& link = member;
-    link.Unlink();
-    link.list_ = this;
-    link.active_ms_ = now_ms;
-    link.previous_ = head_.previous_;
-    link.next_ = &head_;
-    head_.previous_->next_ = &link;
-    head_.previous_ = &link;
+    static_cast<IdleLink&>(member).Unlink();
+    InsertBefore(head_, member, now_ms);
+  }
+
+  /// Puts `member` in as Insert does, but as active at a time that may be long over.
+  void InsertInOrder(T& member, int64_t active_ms) {
+    static_cast<IdleLink&>(member).Unlink();
+    IdleLink* next = &head_;
+    for (int passed = 0; passed < kPassedMax; ++passed) {
+      if (next->previous_ == &head_ || next->previous_->active_ms_ <= active_ms) break;
+      next = next->previous_;
+    }
+    InsertBefore(*next, member, active_ms);
+  }
+
+  bool Holds(const T& member) const {
+    const IdleLink& link = member;
+    return link.list_ == this;
   }
 
   /// Notes that `member` was active now, and moves it into this list if it was in another.
   void Touch(T& member, int64_t now_ms) {
     const IdleLink& link = member;
-    if (link.list_ != this || now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);
+    if (!Holds(member) || now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);
   }
 
   /// The member that has been idle longest, if that is too long; the caller unlinks or touches it
@@ -95,6 +108,16 @@ class IdleList {
   }
 
  private:
+  static constexpr int kPassedMax = 1000;
+
+  void InsertBefore(IdleLink& next, IdleLink& link, int64_t active_ms) {
+    link.list_ = this;
+    link.active_ms_ = active_ms;
+    link.previous_ = next.previous_;
+    link.next_ = &next;
+    next.previous_->next_ = &link;
+    next.previous_ = &link;
+  }
   int64_t DueMs() const { return head_.next_->active_ms_ + timeout_ms_ + slack_ms_; }
 
   IdleLink head_;

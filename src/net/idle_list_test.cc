@@ -110,12 +110,45 @@ TEST(IdleList, MemberLeavesWhenItDies) {
   EXPECT_TRUE(list.empty());
 }
 
+TEST(IdleList, AMemberIsPutInAsActiveLongAgo) {
+  IdleList<Member> list(1600);
+  Member a, b, c, d;
+  list.Insert(a, 10);
+  list.Insert(b, 20);
+  list.InsertInOrder(c, 15);
+  list.InsertInOrder(d, 5);
+  for (Member* const member : {&d, &a, &c, &b}) {
+    EXPECT_EQ(nullptr, list.Expired(member->active_ms() + 1699));
+    EXPECT_EQ(member, list.Expired(member->active_ms() + 1700));
+    member->Unlink();
+  }
+  EXPECT_TRUE(list.empty());
+}
+
+TEST(IdleList, ACrowdThatWasActiveLaterIsNotPassed) {
+  constexpr int kCrowd = 100'000;
+  IdleList<Member> list(1600);
+  std::vector<Member> crowd(kCrowd);
+  for (Member& member : crowd) list.Insert(member, 10);
+  Member late;
+  list.InsertInOrder(late, 5);
+  for (int i = 0; i < kCrowd / 2; ++i) {
+    EXPECT_NE(&late, list.Expired(2000));
+    list.Expired(2000)->Unlink();
+  }
+  int behind = 0;
+  for (; list.Expired(2000) != &late; ++behind) list.Expired(2000)->Unlink();
+  EXPECT_GT(behind, 0);
+}
+
 TEST(IdleList, MovesBetweenLists) {
   IdleList<Member> authenticating(160), idle(1600);
   Member a;
   authenticating.Insert(a, 0);
   idle.Insert(a, 10);
   EXPECT_TRUE(authenticating.empty());
+  EXPECT_FALSE(authenticating.Holds(a));
+  EXPECT_TRUE(idle.Holds(a));
   EXPECT_EQ(nullptr, idle.Expired(500));
   EXPECT_EQ(&a, idle.Expired(1710));
 }

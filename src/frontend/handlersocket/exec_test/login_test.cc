@@ -156,6 +156,22 @@ TEST_F(LoginTest, SecretStandsBesideAccounts) {
   EXPECT_EQ("3\t1\tauthtype", client.Ask("A\t3\tapp\tsecret:1\n"));
 }
 
+TEST_F(LoginTest, AConnectionThatLosesItsAuthorizationHasTheTimeOfALogin) {
+  ASSERT_TRUE(test_.frontend.secret.Set("keyword"));
+  test_.frontend.delays_refusals = true;
+  test_.settings.limits.auth_timeout_s = 3;
+  test_.settings.limits.idle_timeout_s = 0;
+  LineClient in = Connect(), silent = Connect(), busy = Connect();
+  for (LineClient* const client : {&in, &silent, &busy})
+    EXPECT_EQ(kOk, client->Ask("A\t1\tkeyword\n"));
+  for (LineClient* const client : {&silent, &busy})
+    EXPECT_EQ(kUnauth, client->Ask("A\t1\twrong\n"));
+  EXPECT_TRUE(Eventually([&busy] { return busy.Ask(kFind1) != kUnauth; }));
+  EXPECT_EQ("(end)", silent.ReadLine());
+  EXPECT_EQ(kOk, in.Ask(kOpenIdV));
+  EXPECT_EQ(2u, test_.Stat(Stat::kConnectionsTimedOut));
+}
+
 TEST_F(LoginTest, NoAccountHasSuchAName) {
   for (const char* const line : {"A\t2\t\tsecret:1\n", "A\t1\t:x\n", "A\t2\ta\001Jb\tx\n"}) {
     LineClient client = Connect();

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/clock.h"
+#include "exec/usage.h"
 #include "frontend/handlersocket/exec_test/test_port.h"
 #include "net/test_tls.h"
 
@@ -226,6 +228,26 @@ TEST_F(TlsPortTest, AuthenticationTimeRunsBehindTheHandshake) {
   EXPECT_EQ("0\t1", client->Ask("A\t1\tsesame\n"));
   EXPECT_EQ("(end)", silent->ReadLine());
   EXPECT_EQ("0\t1", client->Ask(kOpenIdV));
+}
+
+// A client that is silent, then begins a handshake, then is silent again has no more time for that.
+TEST_F(TlsPortTest, AuthenticationTimeBeginsWithTheConnection) {
+  constexpr int64_t kTimeoutMs = 3000, kSilentMs = 2500;
+  ASSERT_TRUE(server_.frontend.secret.Set("sesame"));
+  server_.settings.limits.auth_timeout_s = server_.settings.handshakes.timeout_s =
+      kTimeoutMs / 1000;
+  server_.settings.handshakes.counts_from_connection = true;
+  server_.Start();
+  const int64_t began_ms = base::CoarseNowMs();
+  auto done = Connect(), begun = Connect();
+  std::this_thread::sleep_for(std::chrono::milliseconds(kSilentMs));
+  net::WriteAll(begun->fd(), begun->Hello().substr(0, 1));
+  ASSERT_TRUE(done->Handshake());
+  EXPECT_EQ("(end)", done->ReadLine());
+  EXPECT_LT(base::CoarseNowMs() - began_ms, kSilentMs + kTimeoutMs);
+  EXPECT_EQ("(end)", begun->ReadLine());
+  EXPECT_LT(base::CoarseNowMs() - began_ms, kSilentMs + kTimeoutMs);
+  EXPECT_EQ(2u, server_.Stat(Stat::kConnectionsTimedOut));
 }
 
 TEST_F(TlsPortTest, ManyComeAndGoWhileWorkersChange) {

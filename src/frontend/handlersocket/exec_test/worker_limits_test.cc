@@ -264,6 +264,22 @@ TEST_F(WorkerLimitsTest, ClientThatDoesNotAuthenticateInTimeIsClosed) {
   EXPECT_EQ(2u, server_.Stat(Stat::kConnectionsTimedOut));
 }
 
+TEST_F(WorkerLimitsTest, ClientThatLosesItsAuthorizationHasToRegainItInTime) {
+  ASSERT_TRUE(server_.frontend.secret.Set("secret"));
+  server_.settings.limits.auth_timeout_s = kTimeoutS;
+  server_.settings.limits.idle_timeout_s = 0;
+  server_.Start();
+  LineClient regains = server_.Connect(), lost = server_.Connect();
+  for (LineClient* const client : {&regains, &lost}) {
+    EXPECT_EQ("0\t1", client->Ask("A\t1\tsecret\n"));
+    EXPECT_EQ("3\t1\tunauth", client->Ask("A\t1\twrong\n"));
+  }
+  EXPECT_EQ("0\t1", regains.Ask("A\t1\tsecret\n"));
+  EXPECT_EQ("(end)", lost.ReadLine());
+  EXPECT_EQ("0\t1", regains.Ask(kOpenIdV));
+  EXPECT_EQ(1u, server_.Stat(Stat::kConnectionsTimedOut));
+}
+
 TEST_F(WorkerLimitsTest, WithoutAnAuthTimeoutTheIdleTimeoutHolds) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
   server_.settings.limits.idle_timeout_s = kTimeoutS;

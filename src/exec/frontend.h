@@ -43,6 +43,8 @@ struct ItemDetail {};
 struct Credentials {
   std::string_view user;
   std::string_view password;
+  /// A login of nobody, without a password: it is refused unchecked, by whatever way it came.
+  bool are_nobodys = false;
 };
 
 /// A request of a client, or an object that its frontend needs first.

@@ -181,8 +181,10 @@ bool HandlerSocketFrontend::PrepareLogin(const Command& command, base::Arena& ar
 
 // A login of nobody: the login threads refuse it unchecked, after the delay of its source.
 void HandlerSocketFrontend::RefuseLater(base::Arena& arena, Item* item) {
+  Credentials& credentials = arena.Allocate<Credentials>(1)[0];
+  credentials.are_nobodys = true;
   item->kind = Item::Kind::kAuthenticate;
-  item->credentials = &(arena.Allocate<Credentials>(1)[0] = Credentials());
+  item->credentials = &credentials;
 }
 
 void HandlerSocketFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {

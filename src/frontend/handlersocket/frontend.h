@@ -25,7 +25,7 @@ struct HandlerSocketSettings {
   bool writable = false;
   base::Secret secret;    ///< Empty: clients need not authenticate, unless `accounts` is set.
   bool accounts = false;  ///< `A` takes accounts of the server; without a login, only the secret.
-  bool delays_refusals = false;  ///< Login threads answer a wrong secret, so that guessing is slow.
+  bool delays_refusals = false;  ///< Login threads answer a wrong secret, after a delay.
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
   exec::TokenSettings tokens;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -233,6 +234,21 @@ TEST_F(HandlerSocketTest, WrongKeyDropsTheAuthorizationAndAWrongTypeLeavesIt) {
                  {"0\t=\t1\t1\n", "3\t1\tunauth"},
                  {"A\t1\tsecret\n", "0\t1"},
                  {"0\t=\t1\t1\n", "0\t2\t1\t10"}});  // The ids are still there.
+}
+
+TEST_F(HandlerSocketTest, AWrongKeyIsALoginOfNobodyAndAPasswordIsNot) {
+  settings_.accounts = settings_.delays_refusals = true;
+  Connect(true, "secret");
+  for (const bool has_password : {false, true}) {
+    for (std::string line : has_password ? std::array{"A\t1\t:x\n", "A\t2\t\tx\n", "A\t2\tu\t\n"}
+                                         : std::array{"A\t1\tx\n", "A\t1\n", "A\t1\tsecre\n"}) {
+      base::Arena arena;
+      Item item;
+      ASSERT_EQ(Parsed::kItem, frontend_->Parse(line, false, arena, &item).parsed);
+      ASSERT_EQ(Item::Kind::kAuthenticate, item.kind) << line;
+      EXPECT_NE(has_password, item.credentials->are_nobodys) << line;
+    }
+  }
 }
 
 TEST_F(HandlerSocketTest, HealthSaysWhatTheServerTakes) {

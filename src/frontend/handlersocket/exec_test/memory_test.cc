@@ -1,5 +1,5 @@
 // Where the server's threads get no memory at all, connections are closed, and the server lives on.
-#include "frontend/handlersocket/exec_test/test_memory.h"
+#include "exec/test_memory.h"
 #include "frontend/handlersocket/exec_test/test_port.h"
 #include "net/test_tls.h"
 

@@ -11,6 +11,7 @@
 #include "exec/account_limits.h"
 #include "exec/connection_book.h"
 #include "exec/frontend.h"
+#include "exec/linked_queue.h"
 #include "exec/turn.h"
 #include "net/connection.h"
 #include "net/idle_list.h"
@@ -145,39 +146,6 @@ struct Client : net::IdleLink {
   Away away_ = Away::kNo;
 };
 
-/// Clients on their way to another thread, in order. It needs no memory, so that a client can
-/// always be handed over.
-class ClientQueue {
- public:
-  ClientQueue() = default;
-  ClientQueue(ClientQueue&& other) noexcept { *this = std::move(other); }
-  ClientQueue& operator=(ClientQueue&& other) noexcept {
-    std::swap(first_, other.first_);
-    std::swap(last_, other.last_);
-    return *this;
-  }
-  ~ClientQueue() {
-    while (Pop() != nullptr) {
-    }
-  }
-
-  void Push(std::unique_ptr<Client> client) {
-    Client* const added = client.release();
-    added->next_in_queue = nullptr;
-    (last_ != nullptr ? last_->next_in_queue : first_) = added;
-    last_ = added;
-  }
-  /// Null when there is none.
-  std::unique_ptr<Client> Pop() {
-    std::unique_ptr<Client> taken(first_);
-    if (first_ != nullptr) first_ = first_->next_in_queue;
-    if (first_ == nullptr) last_ = nullptr;
-    return taken;
-  }
-
- private:
-  Client* first_ = nullptr;
-  Client* last_ = nullptr;
-};
+using ClientQueue = LinkedQueue<Client>;
 
 }  // namespace rowsocket::exec

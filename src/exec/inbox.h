@@ -2,7 +2,8 @@
 // finished lock waits and logins.
 //
 // Flow: any thread: Put -> the worker wakes up, Take.
-// Threads: Put from any, Take from the worker's.
+// Threads: Put from any, Take from the worker's. Errors: Put throws std::bad_alloc, with nothing
+// done, for a new connection and a list; all else needs no memory.
 #pragma once
 
 #include <iterator>
@@ -13,6 +14,7 @@
 #include "base/mutex.h"
 #include "exec/client.h"
 #include "exec/connection_list.h"
+#include "exec/linked_queue.h"
 #include "exec/login_desk.h"
 #include "exec/wait_lane.h"
 #include "net/event_loop.h"
@@ -26,7 +28,7 @@ class Inbox {
     std::vector<net::UniqueFd> connections;
     ClientQueue clients;
     WaitJobs jobs;
-    std::vector<std::unique_ptr<LoginJob>> logins;
+    LinkedQueue<LoginJob> logins;
     bool accounts_have_ended = false;
     std::vector<std::shared_ptr<ConnectionList>> lists;
   };
@@ -40,7 +42,6 @@ class Inbox {
     }
     loop_.Wake();
   }
-  /// Needs no memory.
   void Put(std::unique_ptr<Client> client) {
     {
       const base::MutexLock lock(mutex_);
@@ -58,7 +59,7 @@ class Inbox {
   void Put(std::unique_ptr<LoginJob> login) {
     {
       const base::MutexLock lock(mutex_);
-      mail_.logins.push_back(std::move(login));
+      mail_.logins.Push(std::move(login));
     }
     loop_.Wake();
   }

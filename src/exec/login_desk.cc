@@ -14,6 +14,8 @@ namespace {
 
 /// How long a thread sleeps where there is nothing to do.
 constexpr std::chrono::hours kAsleepMax{1};
+/// How long a thread sleeps where there is no memory to begin a check.
+constexpr std::chrono::milliseconds kMemoryPause{100};
 
 }  // namespace
 
@@ -22,15 +24,26 @@ bool LoginDesk::Start() {
     for (unsigned i = 0; i < threads_max_; ++i) threads_.emplace_back([this] { Main(); });
   } catch (const std::system_error&) {
     return false;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
   return true;
 }
 
 bool LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
+  RefusedLogins place;
+  place.emplace();
+  job->place_if_refused = place.extract(place.begin());
   const base::MutexLock lock(mutex_);
   if (is_closed_) return true;
-  if (!sources_.Queue(job->source)) return false;
-  queue_.push_back(std::move(job));
+  const LoginSource source = job->source;
+  if (!sources_.Queue(source)) return false;
+  try {
+    queue_.push_back(std::move(job));
+  } catch (const std::bad_alloc&) {
+    sources_.Unqueue(source);
+    throw;
+  }
   work_.NotifyOne();
   return true;
 }
@@ -94,7 +107,12 @@ void LoginDesk::Main() {
 
 // Connections that have ended come first: their account may have room for another one then.
 bool LoginDesk::Next(base::Condition::Lock& lock) {
-  if (EndOne() || AnswerRefused() || CheckOne()) return true;
+  try {
+    if (EndOne() || AnswerRefused() || CheckOne()) return true;
+  } catch (const std::bad_alloc&) {  // CheckOne has not begun.
+    work_.WaitUntil(lock, Clock::now() + kMemoryPause,
+                    [this]() REQUIRES(mutex_) { return stopping_; });
+  }
   if (stopping_) return false;
   const Clock::time_point until =
       refused_.empty() ? Clock::now() + kAsleepMax : refused_.begin()->first;
@@ -111,7 +129,10 @@ bool LoginDesk::EndOne() {
   std::unique_ptr<engine::LoginTicket> ticket = std::move(ended_);
   ended_ = std::move(ticket->next);
   mutex_.Unlock();
-  checker_.End(std::move(ticket));
+  try {
+    checker_.End(std::move(ticket));
+  } catch (const std::bad_alloc&) {  // The ticket is gone all the same.
+  }
   mutex_.Lock();
   return true;
 }
@@ -146,6 +167,17 @@ void LoginDesk::Check(LoginJob& job) {
   }
 }
 
+// A client that guesses passwords has to wait for each answer.
+void LoginDesk::Delay(std::unique_ptr<LoginJob> job, Clock::time_point began) {
+  const int64_t delay_ms = sources_.Fail(job->source, base::CoarseNowMs());
+  if (is_closed_) return sources_.End(job->source, base::CoarseNowMs());
+  RefusedLogins::node_type place = std::move(job->place_if_refused);
+  place.key() = began + std::chrono::milliseconds(delay_ms);
+  place.mapped() = std::move(job);
+  refused_.insert(std::move(place));
+  work_.NotifyOne();
+}
+
 bool LoginDesk::CheckOne() {
   const auto found = std::find_if(
       queue_.begin() + static_cast<ptrdiff_t>(passed_over_), queue_.end(),
@@ -168,13 +200,7 @@ bool LoginDesk::CheckOne() {
     Leave(source);
   } else {
     mutex_.Lock();
-    const int64_t delay_ms = sources_.Fail(job->source, base::CoarseNowMs());
-    if (is_closed_) {
-      sources_.End(job->source, base::CoarseNowMs());
-    } else {
-      refused_.emplace(began + std::chrono::milliseconds(delay_ms), std::move(job));
-      work_.NotifyOne();
-    }
+    Delay(std::move(job), began);
   }
   if (--checking_ == 0) idle_.NotifyAll();
   return true;

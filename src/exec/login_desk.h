@@ -11,9 +11,12 @@
 //          one address, delays included. Others wait, in the order in which they came: one a
 //          connection, kLoginsWaitingOfAddressMax an address, and no longer than the connection's
 //          time to authenticate (Cancel).
-// Errors:  a login that cannot be checked is refused.
+// Errors:  a login that cannot be checked is refused. Submit throws std::bad_alloc, with nothing
+//          done; where memory runs out later, a login waits for its check, or is refused.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -37,6 +40,10 @@ class LoginOwner {
   virtual void Done(std::unique_ptr<LoginJob> job) = 0;
 };
 
+/// Refused logins, by when they are answered.
+using RefusedLogins =
+    std::multimap<std::chrono::steady_clock::time_point, std::unique_ptr<LoginJob>>;
+
 struct LoginJob {
   LoginOwner* owner = nullptr;
   Client* client = nullptr;  ///< The owner's note; the desk does not look at it.
@@ -44,6 +51,9 @@ struct LoginJob {
   LoginSource source;
   bool is_hopeless = false;  ///< No account has such a name or password: refused unchecked.
   engine::Login login;       ///< The outcome.
+  // The desk's:
+  RefusedLogins::node_type place_if_refused;
+  LoginJob* next_in_queue = nullptr;  ///< LinkedQueue's, when the desk has given the job back.
 };
 
 class LoginDesk {
@@ -78,6 +88,8 @@ class LoginDesk {
   bool EndOne() REQUIRES(mutex_);
   bool CheckOne() REQUIRES(mutex_);
   void Check(LoginJob& job);
+  /// A login that was refused waits for its answer. `began`: when its check began.
+  void Delay(std::unique_ptr<LoginJob> job, Clock::time_point began) REQUIRES(mutex_);
   void Leave(const LoginSource& source) REQUIRES(mutex_);
 
   engine::LoginChecker& checker_;
@@ -89,8 +101,7 @@ class LoginDesk {
   base::Condition idle_;
   std::deque<std::unique_ptr<LoginJob>> queue_ GUARDED_BY(mutex_);
   std::unique_ptr<engine::LoginTicket> ended_ GUARDED_BY(mutex_);  ///< The last one first.
-  /// Refused logins, by when they are answered.
-  std::multimap<Clock::time_point, std::unique_ptr<LoginJob>> refused_ GUARDED_BY(mutex_);
+  RefusedLogins refused_ GUARDED_BY(mutex_);
   LoginSources sources_ GUARDED_BY(mutex_);
   /// Jobs at the front of the queue whose sources have to wait: nothing has changed for them since.
   size_t passed_over_ GUARDED_BY(mutex_) = 0;

@@ -63,8 +63,9 @@ bool LoginSources::BeginSource(const LoginSource& source, int64_t now_ms) {
     return true;
   }
   if (places_.size() >= model::kLoginSourcesMax && !MakeRoom()) return false;
-  entries_.push_front({source, 1, 0, now_ms});
-  places_.emplace(source, entries_.begin());
+  std::list<Entry> added{{source, 1, 0, now_ms}};
+  places_.emplace(source, added.begin());
+  entries_.splice(entries_.begin(), added);
   return true;
 }
 

@@ -3,8 +3,9 @@
 // application of the same machine.
 //
 // Flow:    Queue -> Begin -> the login is checked -> [ Fail ] -> End; or Queue -> Unqueue
-// Threads: one owner at a time (the login desk's mutex). Limits: kLoginSourcesMax sources; those
-// without a failure for kLoginForgetMs and without a login under way are forgotten.
+// Threads: one owner at a time (the login desk's mutex). Errors: Queue and Begin throw
+// std::bad_alloc with nothing done. Limits: kLoginSourcesMax sources; those without a failure for
+// kLoginForgetMs and without a login under way are forgotten.
 #pragma once
 
 #include <array>

@@ -66,7 +66,8 @@ void Worker::Stop() {
   SessionThread::AwaitEnd(threads, interrupt_from_);
   thread_.Join();
   // Logins that ended after the worker's last round: the server counts their connections.
-  for (const auto& job : inbox_.Take().logins) {
+  Inbox::Mail mail = inbox_.Take();
+  while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) {
     if (job->login.ticket != nullptr) core_.context.logins->End(std::move(job->login.ticket));
   }
 }
@@ -291,7 +292,7 @@ void Worker::TakeInbox(engine::Session& session) {
   // taken, it knows of its end when a job comes back because the lane ends.
   const bool is_stopping = stopping_.load() || session.ShouldStop();
   for (auto& job : mail.jobs) waits_.Finish(*job, session, is_stopping);
-  for (auto& job : mail.logins) logins_.Finish(*job);
+  while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) logins_.Finish(*job);
   if (mail.accounts_have_ended) logins_.LookForEnded();
   for (auto& list : mail.lists) AddTo(*list);
   acceptor_.Resume();

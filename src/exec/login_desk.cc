@@ -154,6 +154,11 @@ bool LoginDesk::AnswerRefused() {
 
 void LoginDesk::Leave(const LoginSource& source) {
   sources_.End(source, base::CoarseNowMs());
+  LookAgain();
+}
+
+// Logins that were passed over may have to wait no more.
+void LoginDesk::LookAgain() {
   if (passed_over_ == 0) return;
   passed_over_ = 0;
   work_.NotifyOne();
@@ -193,13 +198,15 @@ bool LoginDesk::CheckOne() {
   if (!job->is_hopeless) Check(*job);
   const bool is_accepted = job->login.account != nullptr;
   LoginOwner& owner = *job->owner;
+  const LoginSource source = job->source;
   if (is_accepted) {
-    const LoginSource source = job->source;
     owner.Done(std::move(job));
     mutex_.Lock();
+    if (sources_.EndCheck(source)) LookAgain();
     Leave(source);
   } else {
     mutex_.Lock();
+    if (sources_.EndCheck(source)) LookAgain();
     Delay(std::move(job), began);
   }
   if (--checking_ == 0) idle_.NotifyAll();

@@ -8,9 +8,10 @@
 // Threads: Submit and End from any; a job is the desk's between Submit and Done.
 // Stopping: CloseLogins, and when all tickets are given back, Stop.
 // Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
-//          one address, delays included. Others wait, in the order in which they came: one a
-//          connection, kLoginsWaitingOfAddressMax an address, and no longer than the connection's
-//          time to authenticate (Cancel).
+//          one address, delays included. The checks of one address leave a quarter of the threads,
+//          and at least one of several, to others. Logins that have to wait are taken in the order
+//          in which they came: one a connection, kLoginsWaitingOfAddressMax an address, and no
+//          longer than the connection's time to authenticate (Cancel).
 // Errors:  a login that cannot be checked is refused. Submit throws std::bad_alloc, with nothing
 //          done; where memory runs out later, a login waits for its check, or is refused.
 #pragma once
@@ -59,7 +60,7 @@ struct LoginJob {
 class LoginDesk {
  public:
   LoginDesk(engine::LoginChecker& checker, unsigned threads)
-      : checker_(checker), threads_max_(threads) {}
+      : checker_(checker), threads_max_(threads), sources_(ShareOf(threads)) {}
   ~LoginDesk() { Stop(); }
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
@@ -80,6 +81,11 @@ class LoginDesk {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// How many of the threads may check logins of one address.
+  static unsigned ShareOf(unsigned threads) {
+    return std::max(1u, threads - std::max(1u, threads / 4));
+  }
+
   void Main();
   bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);
   // Each does one piece of work, if there is one, and releases the mutex meanwhile. False: there
@@ -91,6 +97,7 @@ class LoginDesk {
   /// A login that was refused waits for its answer. `began`: when its check began.
   void Delay(std::unique_ptr<LoginJob> job, Clock::time_point began) REQUIRES(mutex_);
   void Leave(const LoginSource& source) REQUIRES(mutex_);
+  void LookAgain() REQUIRES(mutex_);
 
   engine::LoginChecker& checker_;
   const unsigned threads_max_;

@@ -141,6 +141,26 @@ TEST_F(LoginDeskTest, SlowCheckDelaysNoOtherThread) {
   ASSERT_TRUE(owner_.Await(2));
 }
 
+// A name server that does not answer keeps a thread for many seconds.
+TEST_F(LoginDeskTest, SlowChecksOfOneAddressLeaveAThreadToOthers) {
+  constexpr unsigned kThreads = 4;
+  static_assert(kThreads <= model::kLoginsOfSourceMax);
+  Notification may_end;
+  checker_.on_check = [&](const engine::LoginAttempt& attempt) {
+    if (attempt.password.view() == "slow") {
+      EXPECT_TRUE(may_end.Wait());
+    }
+  };
+  Start(kThreads);
+  for (unsigned i = 0; i < kThreads; ++i) Submit("slow", 1);
+  Submit(TestLogins::kPassword, 2);
+  EXPECT_TRUE(owner_.Await(1));
+  may_end.Notify();
+  ASSERT_TRUE(owner_.Await(kThreads + 1));
+  EXPECT_NE(nullptr, owner_.job(0).login.account);
+  EXPECT_EQ(static_cast<int>(kThreads) + 1, checker_.checks);
+}
+
 TEST_F(LoginDeskTest, SourceHasFewLoginsUnderWayAndOthersPass) {
   Start(1);
   for (uint32_t i = 0; i < model::kLoginsOfSourceMax + 2; ++i) Submit("wrong", 1);

@@ -48,10 +48,18 @@ void LoginSources::ForgetIdle(Addresses::iterator address) {
 
 bool LoginSources::Begin(const LoginSource& source, int64_t now_ms) {
   Traffic& traffic = addresses_.at(source.Address());
-  if (traffic.under_way == model::kLoginsOfAddressMax || !BeginSource(source, now_ms)) return false;
+  if (traffic.in_check == checks_of_address_max_ ||
+      traffic.under_way == model::kLoginsOfAddressMax || !BeginSource(source, now_ms)) {
+    return false;
+  }
+  ++traffic.in_check;
   ++traffic.under_way;
   --traffic.waiting;
   return true;
+}
+
+bool LoginSources::EndCheck(const LoginSource& source) {
+  return addresses_.at(source.Address()).in_check-- == checks_of_address_max_;
 }
 
 bool LoginSources::BeginSource(const LoginSource& source, int64_t now_ms) {

@@ -2,7 +2,8 @@
 // is an address and a user's name, so that wrong passwords of one application do not delay another
 // application of the same machine.
 //
-// Flow:    Queue -> Begin -> the login is checked -> [ Fail ] -> End; or Queue -> Unqueue
+// Flow:    Queue -> Begin -> the login is checked -> EndCheck -> [ Fail ] -> End; or Queue ->
+//          Unqueue
 // Threads: one owner at a time (the login desk's mutex). Errors: Queue and Begin throw
 // std::bad_alloc with nothing done. Limits: kLoginSourcesMax sources; those without a failure for
 // kLoginForgetMs and without a login under way are forgotten.
@@ -42,13 +43,20 @@ struct LoginSource {
 
 class LoginSources {
  public:
+  /// `checks_of_address_max`: how many logins of one address may be checked at a time.
+  explicit LoginSources(uint32_t checks_of_address_max)
+      : checks_of_address_max_(checks_of_address_max) {}
+
   /// A login comes. False, with nothing done, where kLoginsWaitingOfAddressMax of its address wait.
   bool Queue(const LoginSource& source);
   /// A login that waited is dropped.
   void Unqueue(const LoginSource& source);
   /// A login that waited is to be checked. False, with nothing done, when so many logins of the
-  /// source, or of so many sources, are under way that this one has to wait.
+  /// source, or of so many sources, are under way that this one has to wait, or so many of its
+  /// address are being checked.
   bool Begin(const LoginSource& source, int64_t now_ms);
+  /// A login has been checked. Whether others of its address may have waited for that.
+  bool EndCheck(const LoginSource& source);
   /// Returns the milliseconds after which a failure is answered.
   int64_t Fail(const LoginSource& source, int64_t now_ms);
   void End(const LoginSource& source, int64_t now_ms);
@@ -65,6 +73,7 @@ class LoginSources {
   struct Traffic {
     uint32_t waiting = 0;
     uint32_t under_way = 0;
+    uint32_t in_check = 0;  ///< Logins under way that are being checked.
   };
   using Addresses = std::unordered_map<LoginSource, Traffic, LoginSource::Hash>;
 
@@ -72,6 +81,7 @@ class LoginSources {
   bool MakeRoom();
   void ForgetIdle(Addresses::iterator address);
 
+  const uint32_t checks_of_address_max_;
   std::list<Entry> entries_;  ///< By last failure; sources without one are in front.
   std::unordered_map<LoginSource, std::list<Entry>::iterator, LoginSource::Hash> places_;
   Addresses addresses_;  ///< Addresses with logins that wait or are under way.

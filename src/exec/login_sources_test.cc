@@ -11,6 +11,7 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr int64_t kNowMs = 1'000'000;
+constexpr uint32_t kAnyChecks = UINT32_MAX;
 
 LoginSource Source(uint64_t number, uint64_t name = 1) {
   return {LoginSource::Kind::kIpv4, number, name};
@@ -25,27 +26,28 @@ bool Begin(LoginSources& sources, const LoginSource& source, int64_t now_ms = kN
 
 int64_t FailOnce(LoginSources& sources, const LoginSource& source, int64_t now_ms = kNowMs) {
   EXPECT_TRUE(Begin(sources, source, now_ms));
+  EXPECT_FALSE(sources.EndCheck(source));
   const int64_t delay_ms = sources.Fail(source, now_ms);
   sources.End(source, now_ms);
   return delay_ms;
 }
 
 TEST(LoginSources, DelayDoublesUpToALimit) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   for (const int64_t delay_ms : {100, 200, 400, 800, 1600, 3200, 3200, 3200})
     EXPECT_EQ(delay_ms, FailOnce(sources, Source(1)));
   EXPECT_EQ(100, FailOnce(sources, Source(2)));
 }
 
 TEST(LoginSources, FailuresAreForgotten) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   FailOnce(sources, Source(1));
   EXPECT_EQ(200, FailOnce(sources, Source(1), kNowMs + model::kLoginForgetMs));
   EXPECT_EQ(100, FailOnce(sources, Source(1), kNowMs + 2 * model::kLoginForgetMs + 1));
 }
 
 TEST(LoginSources, FewLoginsOfASourceAreUnderWay) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   for (uint32_t i = 0; i < model::kLoginsOfSourceMax; ++i)
     EXPECT_TRUE(Begin(sources, Source(1), kNowMs));
   EXPECT_FALSE(Begin(sources, Source(1), kNowMs));
@@ -55,13 +57,13 @@ TEST(LoginSources, FewLoginsOfASourceAreUnderWay) {
 }
 
 TEST(LoginSources, AnotherNameOfAnAddressIsAnotherSource) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   for (int i = 0; i < 8; ++i) FailOnce(sources, Source(1, 7));
   EXPECT_EQ(100, FailOnce(sources, Source(1, 8)));
 }
 
 TEST(LoginSources, LoginsOfAnAddressAreBoundedWhateverTheirNames) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   for (uint32_t i = 0; i < model::kLoginsOfAddressMax; ++i)
     EXPECT_TRUE(Begin(sources, Source(1, i)));
   EXPECT_FALSE(Begin(sources, Source(1, 1000)));
@@ -72,8 +74,20 @@ TEST(LoginSources, LoginsOfAnAddressAreBoundedWhateverTheirNames) {
   EXPECT_TRUE(sources.Queue(Source(3)));
 }
 
+TEST(LoginSources, ChecksOfAnAddressAreBoundedWhateverTheirNames) {
+  LoginSources sources(2);
+  EXPECT_TRUE(Begin(sources, Source(1, 7)));
+  EXPECT_FALSE(sources.EndCheck(Source(1, 7)));
+  EXPECT_TRUE(Begin(sources, Source(1, 7)));
+  EXPECT_TRUE(Begin(sources, Source(1, 8)));
+  EXPECT_FALSE(Begin(sources, Source(1, 9)));
+  EXPECT_TRUE(Begin(sources, Source(2, 9)));
+  EXPECT_TRUE(sources.EndCheck(Source(1, 8)));
+  EXPECT_TRUE(Begin(sources, Source(1, 9)));
+}
+
 TEST(LoginSources, SourceWithoutFailuresIsForgottenAtOnce) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   EXPECT_TRUE(Begin(sources, Source(1), kNowMs));
   EXPECT_EQ(1u, sources.size());
   sources.End(Source(1), kNowMs);
@@ -81,7 +95,7 @@ TEST(LoginSources, SourceWithoutFailuresIsForgottenAtOnce) {
 }
 
 TEST(LoginSources, TableIsBounded) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   for (uint64_t i = 0; i < 3 * model::kLoginSourcesMax; ++i) FailOnce(sources, Source(i));
   EXPECT_EQ(model::kLoginSourcesMax, sources.size());
   // The source that failed longest ago made room; the latest one is still known.
@@ -90,7 +104,7 @@ TEST(LoginSources, TableIsBounded) {
 }
 
 TEST(LoginSources, TableFullOfLoginsUnderWayTakesNoOtherSource) {
-  LoginSources sources;
+  LoginSources sources(kAnyChecks);
   for (uint64_t i = 0; i < model::kLoginSourcesMax; ++i)
     ASSERT_TRUE(Begin(sources, Source(i), kNowMs));
   EXPECT_FALSE(Begin(sources, Source(model::kLoginSourcesMax), kNowMs));

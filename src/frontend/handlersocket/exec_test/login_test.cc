@@ -36,7 +36,7 @@ class LoginTest : public ::testing::Test {
 
   Notification may_end_;  ///< For checks that wait.
   TestLogins checker_;
-  LoginDesk desk_{checker_, 2};
+  LoginDesk desk_{checker_, 3};  // One address has two of them.
   TestPort test_;
 };
 

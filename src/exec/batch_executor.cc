@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/require.h"
+#include "exec/describe.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
@@ -99,8 +100,10 @@ void BatchExecutor::Describe(engine::Session& session, size_t requests) {
   const int64_t now_ms = base::CoarseNowMs();
   if (described_ms_ != 0 && now_ms - described_ms_ < kDescribeBatchMs) return;
   described_ms_ = now_ms;
-  session.Describe(requests == 0 ? "mode=batch, idle"
-                                 : "mode=batch, " + std::to_string(requests) + " requests");
+  DescribeSession(session, [requests] {
+    return requests == 0 ? "mode=batch, idle"
+                         : "mode=batch, " + std::to_string(requests) + " requests";
+  });
 }
 
 }  // namespace rowsocket::exec

@@ -6,7 +6,6 @@
 // done, for a new connection and a list; all else needs no memory.
 #pragma once
 
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -52,7 +51,7 @@ class Inbox {
   void Put(WaitJobs jobs) {
     {
       const base::MutexLock lock(mutex_);
-      std::move(jobs.begin(), jobs.end(), std::back_inserter(mail_.jobs));
+      mail_.jobs.splice(mail_.jobs.end(), jobs);
     }
     loop_.Wake();
   }

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <iterator>
 #include <new>
+#include <optional>
 
+#include "exec/describe.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
@@ -48,7 +50,7 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
 // False when there is no thread for the job. Where memory runs out the lane is as it was, and the
 // job is still the caller's: what allocates comes before what is seen by the lane's threads.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
-  std::list<std::unique_ptr<WaitJob>> added(1);
+  WaitJobs added(1);
   const auto known =
       job->wait_group_name.empty() ? by_name_.end() : by_name_.find(job->wait_group_name);
   WaitGroup* group;
@@ -130,18 +132,24 @@ void WaitLane::Stop() {
 // rows, which may be locked by a session of its own, must not have all threads.
 WaitLane::WaitGroups::iterator WaitLane::Next() {
   const unsigned share = std::max(1u, threads_max_ - threads_max_ / 4);
+  // More than half of the threads: no two accounts have so many.
+  const auto full =
+      std::find_if(threads_of_.begin(), threads_of_.end(),
+                   [share](const AccountThreads& each) { return each.threads >= share; });
+  if (full == threads_of_.end()) return queued_.begin();
   return std::find_if(
-      queued_.begin(), queued_.end(), [this, share](const WaitGroup& group) REQUIRES(mutex_) {
-        const auto at_work = threads_of_.find(group.account);
-        return group.account == 0 || at_work == threads_of_.end() || at_work->second < share;
-      });
+      queued_.begin(), queued_.end(),
+      [account = full->account](const WaitGroup& group) { return group.account != account; });
 }
 
 void WaitLane::CountThread(const WaitGroup& group, int change) {
   if (group.account == 0) return;
-  unsigned& threads = threads_of_[group.account];
-  threads = static_cast<unsigned>(static_cast<int>(threads) + change);
-  if (threads == 0) threads_of_.erase(group.account);
+  const auto known =
+      std::find_if(threads_of_.begin(), threads_of_.end(),
+                   [&group](const AccountThreads& each) { return each.account == group.account; });
+  if (known == threads_of_.end()) return threads_of_.push_back({group.account, 1});
+  known->threads = static_cast<unsigned>(static_cast<int>(known->threads) + change);
+  if (known->threads == 0) threads_of_.erase(known);
 }
 
 // A thread without work keeps its session for a second: waits tend to come together.
@@ -151,7 +159,7 @@ bool WaitLane::NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJo
     // Idle sessions hold no table, or DDL would wait for them.
     lock.Unlock();
     session->ReleaseTables();
-    session->Describe("mode=lock wait, idle");
+    DescribeSession(*session, [] { return "mode=lock wait, idle"; });
     lock.Lock();
   }
   const bool can_serve = session != nullptr && !session->ShouldStop();
@@ -172,8 +180,7 @@ bool WaitLane::NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJo
   group.is_under_way = true;
   while (!group.jobs.empty() && jobs.size() < model::kTurnRequestsMax) {
     group.jobs.front()->group = nullptr;
-    jobs.push_back(std::move(group.jobs.front()));
-    group.jobs.pop_front();
+    jobs.splice(jobs.end(), group.jobs, group.jobs.begin());
   }
   return true;
 }
@@ -191,11 +198,11 @@ void WaitLane::EndWaitGroup(WaitGroups& taken, WaitJobs& jobs) {
     work_.NotifyOne();
     return;
   }
-  for (std::unique_ptr<WaitJob>& job : group.jobs) {
+  for (const std::unique_ptr<WaitJob>& job : group.jobs) {
     job->group = nullptr;
     job->is_handed_back = true;
-    jobs.push_back(std::move(job));
   }
+  jobs.splice(jobs.end(), group.jobs);
   if (!stopping_) Forget(group);
   taken.clear();
 }
@@ -205,10 +212,8 @@ void WaitLane::EndWaitGroup(WaitGroups& taken, WaitJobs& jobs) {
 void WaitLane::GiveBack(WaitJobs& jobs) {
   while (!jobs.empty()) {
     WaitJobOwner* const owner = jobs.front()->owner;
-    const auto others = std::stable_partition(
-        jobs.begin(), jobs.end(), [owner](const auto& job) { return job->owner == owner; });
-    WaitJobs theirs(std::move_iterator(jobs.begin()), std::move_iterator(others));
-    jobs.erase(jobs.begin(), others);
+    WaitJobs theirs;
+    MoveJobs(jobs, theirs, [owner](const WaitJob& job) { return job.owner == owner; });
     owner->Done(std::move(theirs));
   }
 }
@@ -222,10 +227,8 @@ void WaitLane::FailUnserved() {
     const base::MutexLock lock(mutex_);
     if (serving_ != 0 || stopping_) return;
     for (WaitGroup& group : queued_) {
-      for (std::unique_ptr<WaitJob>& job : group.jobs) {
-        job->group = nullptr;
-        jobs.push_back(std::move(job));
-      }
+      for (const std::unique_ptr<WaitJob>& job : group.jobs) job->group = nullptr;
+      jobs.splice(jobs.end(), group.jobs);
       Forget(group);
     }
     queued_.clear();
@@ -235,16 +238,24 @@ void WaitLane::FailUnserved() {
 }
 
 void WaitLane::Main(engine::Session* session) {
-  StatBlock stats(stats_);
-  Turn turn(stats, commits_, Turn::Waits::kTogether);
+  std::optional<StatBlock> stats;
+  std::optional<Turn> turn;
+  try {
+    stats.emplace(stats_);
+    turn.emplace(*stats, commits_, Turn::Waits::kTogether);
+  } catch (const std::bad_alloc&) {
+    session = nullptr;  // The thread can no more serve than one that got no session.
+  }
   WaitGroups taken;
   for (WaitJobs jobs; NextWaitGroup(session, taken, jobs); jobs.clear()) {
-    session->Describe("mode=lock wait, " + std::to_string(jobs.size()) +
-                      (jobs.size() == 1 ? " request" : " requests"));
+    DescribeSession(*session, [&jobs] {
+      return "mode=lock wait, " + std::to_string(jobs.size()) +
+             (jobs.size() == 1 ? " request" : " requests");
+    });
     // A thread that waits for this group must not hold the tables of the group before: DDL may wait
     // for these tables, and this group may wait for a lock of the DDL or of a session behind it.
     if (session->HoldsTables()) session->ReleaseTables();
-    Run(*session, turn, jobs);
+    Run(*session, *turn, jobs);
     EndWaitGroup(taken, jobs);
     GiveBack(jobs);
   }

@@ -19,13 +19,14 @@
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
 //         waiting group when its wait does. A job waits with three of them at most: the one under
 //         way when it came, one under way when it came again after it was handed back, and its own.
-//         Time in the queue, when all threads are at work, is not counted.
+//         Time in the queue, when all threads are at work, is not counted. Where memory runs out
+//         the jobs under way come back with Loss::kMemory, which takes no memory; Submit throws
+//         std::bad_alloc.
 #pragma once
 
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,7 +47,17 @@ namespace rowsocket::exec {
 struct Client;
 struct WaitJob;
 
-using WaitJobs = std::vector<std::unique_ptr<WaitJob>>;
+/// A list: jobs change hands without memory.
+using WaitJobs = std::list<std::unique_ptr<WaitJob>>;
+
+/// Moves the jobs for which `is_so` holds to the end of another list.
+template <typename IsSo>
+void MoveJobs(WaitJobs& from, WaitJobs& to, IsSo is_so) {
+  for (auto at = from.begin(); at != from.end();) {
+    const auto job = at++;
+    if (is_so(**job)) to.splice(to.end(), from, job);
+  }
+}
 
 /// Gets its jobs back, all jobs of a waiting group at once. Done may be called on any thread.
 class WaitJobOwner {
@@ -77,14 +88,14 @@ struct WaitJob {
   // The lane's:
   TurnClient turn;
   WaitGroup* group = nullptr;  ///< While no thread has taken the job up.
-  std::list<std::unique_ptr<WaitJob>>::iterator place;
+  WaitJobs::iterator place;    ///< Among the jobs of `group`.
 
   std::string_view reply() const { return out.bytes().view(); }
 };
 
 struct WaitGroup {
   std::string name;  ///< Empty: not for one row.
-  std::list<std::unique_ptr<WaitJob>> jobs;  ///< Jobs that no thread has taken up.
+  WaitJobs jobs;     ///< Jobs that no thread has taken up.
   bool is_under_way = false;
   uint64_t account = 0;                  ///< The id of the account of its first job; 0: none.
   std::list<WaitGroup>::iterator place;  ///< In the lane's list, or in its thread's.
@@ -94,7 +105,9 @@ class WaitLane {
  public:
   WaitLane(engine::SessionFactory& sessions, StatRegistry& stats, CommitBoard& commits,
            unsigned threads_max)
-      : sessions_(sessions), stats_(stats), commits_(commits), threads_max_(threads_max) {}
+      : sessions_(sessions), stats_(stats), commits_(commits), threads_max_(threads_max) {
+    threads_of_.reserve(threads_max);
+  }
   ~WaitLane() { Stop(); }
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
@@ -112,6 +125,10 @@ class WaitLane {
 
  private:
   using WaitGroups = std::list<WaitGroup>;
+  struct AccountThreads {
+    uint64_t account;
+    unsigned threads;
+  };
 
   // Threads and waiting groups (wait_lane.cc).
   bool Join(std::unique_ptr<WaitJob>& job) REQUIRES(mutex_);
@@ -127,9 +144,10 @@ class WaitLane {
   void Reap() REQUIRES(mutex_);
   // The work of a thread on a waiting group (wait_lane_run.cc).
   void Run(engine::Session& session, Turn& turn, WaitJobs& jobs);
+  void RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, WaitJobs& done);
   bool Pause(engine::Session& session);
   static void Open(engine::Session& session, WaitJob& job);
-  static void RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs);
+  static void RunTurn(engine::Session& session, Turn& turn, const WaitJobs& jobs);
   void Fail(WaitJob& job, model::Error error);
 
   engine::SessionFactory& sessions_;
@@ -143,8 +161,8 @@ class WaitLane {
   WaitGroups queued_ GUARDED_BY(mutex_);  ///< No thread has taken them up.
   /// The groups of rows by name, those under way included.
   std::unordered_map<std::string_view, WaitGroup*> by_name_ GUARDED_BY(mutex_);
-  /// How many threads are at work for each account.
-  std::unordered_map<uint64_t, unsigned> threads_of_ GUARDED_BY(mutex_);
+  /// How many threads are at work for each account that has some: room for threads_max_.
+  std::vector<AccountThreads> threads_of_ GUARDED_BY(mutex_);
   std::list<SessionThread> threads_ GUARDED_BY(mutex_);
   unsigned serving_ GUARDED_BY(mutex_) = 0;  ///< Threads that will look at queued_ again.
   unsigned idle_ GUARDED_BY(mutex_) = 0;     ///< Threads of serving_ that wait for a group.

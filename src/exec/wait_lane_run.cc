@@ -1,22 +1,34 @@
 // How a thread of the wait lane gets a group's requests executed.
 #include <chrono>
+#include <new>
 
 #include "exec/wait_lane.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
 
-// Requests that give way to a DDL statement run again a moment later, without the others.
+// Where memory runs out, the clients whose requests have no answer yet are lost.
 void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
-  std::vector<WaitJob*> left;
-  for (std::unique_ptr<WaitJob>& job : jobs) left.push_back(job.get());
+  WaitJobs left;
+  left.swap(jobs);
+  try {
+    RunLeft(session, turn, left, jobs);
+  } catch (const std::bad_alloc&) {
+    session.Rollback();
+    for (const std::unique_ptr<WaitJob>& job : left) job->loss = Loss::kMemory;
+  }
+  jobs.splice(jobs.end(), left);
+}
+
+// Requests that give way run again a moment later, without the others.
+void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, WaitJobs& done) {
   for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
     if (left.front()->item.opens())
       Open(session, *left.front());
     else
       RunTurn(session, turn, left);
-    std::erase_if(left, [](const WaitJob* job) {
-      return job->outcome.result != engine::Outcome::Result::kGivesWay;
+    MoveJobs(left, done, [](const WaitJob& job) {
+      return job.outcome.result != engine::Outcome::Result::kGivesWay;
     });
     if (left.empty()) return;
     if (!Pause(session)) break;
@@ -37,9 +49,9 @@ void WaitLane::Open(engine::Session& session, WaitJob& job) {
   job.outcome = session.OpenIndexFor(job.item.request.account, *job.item.names, &job.index);
 }
 
-void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*> jobs) {
+void WaitLane::RunTurn(engine::Session& session, Turn& turn, const WaitJobs& jobs) {
   turn.Clear();
-  for (WaitJob* job : jobs) {
+  for (const std::unique_ptr<WaitJob>& job : jobs) {
     job->out = net::GatedOutput();
     job->turn = TurnClient();
     job->turn.frontend = job->frontend;
@@ -48,21 +60,26 @@ void WaitLane::RunTurn(engine::Session& session, Turn& turn, std::span<WaitJob*>
     turn.Added();
   }
   turn.Run(session);
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const TurnItem& item = turn.items()[i];
-    jobs[i]->outcome = engine::Outcome::Of(item.answer);
-    jobs[i]->outcome.rows = item.rows;
-    if (item.gives_way) jobs[i]->outcome.result = engine::Outcome::Result::kGivesWay;
-    jobs[i]->loss = jobs[i]->turn.loss;
+  const TurnItem* next = turn.items().data();
+  for (const std::unique_ptr<WaitJob>& job : jobs) {
+    const TurnItem& item = *next++;
+    job->outcome = engine::Outcome::Of(item.answer);
+    job->outcome.rows = item.rows;
+    if (item.gives_way) job->outcome.result = engine::Outcome::Result::kGivesWay;
+    job->loss = job->turn.loss;
   }
 }
 
 void WaitLane::Fail(WaitJob& job, model::Error error) {
   job.outcome = engine::Outcome::Of(error);
   if (job.item.opens()) return;
-  job.frontend->ReplyError(job.item, error, job.out.bytes());
-  StatBlock stats(stats_);
-  EndItem(job.item, error, 0, *job.frontend, stats);
+  try {
+    job.frontend->ReplyError(job.item, error, job.out.bytes());
+    StatBlock stats(stats_);
+    EndItem(job.item, error, 0, *job.frontend, stats);
+  } catch (const std::bad_alloc&) {
+    job.loss = Loss::kMemory;
+  }
 }
 
 }  // namespace rowsocket::exec

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
+#include "exec/describe.h"
 #include "keyspace/delete_rows.h"
 #include "model/limits.h"
 
@@ -56,7 +58,7 @@ std::shared_ptr<const HousekeeperRules> Housekeeper::Rules() {
 }
 
 void Housekeeper::Loop(engine::Session& session) {
-  session.Describe("mode=housekeeping");
+  exec::DescribeSession(session, [] { return "mode=housekeeping"; });
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
     lock.Unlock();
@@ -75,7 +77,17 @@ int64_t Housekeeper::PauseMs(int64_t next_flush_ms, int64_t now_ms, bool has_mor
   return std::max<int64_t>(next_flush_ms - now_ms, 1);
 }
 
+// Where memory runs out the round is over, and the next one begins anew.
 bool Housekeeper::RunOnce(engine::Session& session) {
+  try {
+    return Round(session);
+  } catch (const std::bad_alloc&) {
+    session.Rollback();
+    return true;
+  }
+}
+
+bool Housekeeper::Round(engine::Session& session) {
   keyspaces_.catalog.Refresh(session);
   const auto snapshot = keyspaces_.catalog.current();
   const auto rules = Rules();
@@ -139,25 +151,39 @@ void Housekeeper::DropDueFlush(const Container& container, std::string_view why)
                  " is dropped: " + std::string(why));
 }
 
-// A flush waits for a locked row as long as any request does, while the purge goes on.
+// A flush waits for a locked row as long as any request does, while the purge goes on. Where memory
+// runs out it has failed for a reason that may pass, as FlushDue has noted.
 void Housekeeper::Flush(engine::Session& session, const Container& container) {
-  session.Describe("mode=housekeeping, flush_all");
-  session.BeginTurn(true);
-  Outcome outcome = MayEmpty(session, container, Rules()->containers);
-  if (outcome.ok()) outcome = DeleteAllRows(container, session);
-  flush_.error = outcome.error;
-  flush_.flushed = EndTurn(session, outcome);
+  exec::DescribeSession(session, [] { return "mode=housekeeping, flush_all"; });
+  try {
+    session.BeginTurn(true);
+    Outcome outcome = MayEmpty(session, container, Rules()->containers);
+    if (outcome.ok()) outcome = DeleteAllRows(container, session);
+    flush_.error = outcome.error;
+    flush_.flushed = EndTurn(session, outcome);
+  } catch (const std::bad_alloc&) {
+    session.Rollback();
+  }
 }
 
 void Housekeeper::EndFlushIfItIsOver() {
   if (flush_.thread.HasEnded()) AwaitFlush();
 }
 
-// Clears the due time of a flush that is done, unless a later flush has replaced it. A flush that
-// failed by a lock, or by an end from outside, is tried again for a while.
 void Housekeeper::AwaitFlush() {
   if (!flush_.thread.joinable()) return;
   flush_.thread.Join();
+  try {
+    NoteFlush();
+  } catch (
+      const std::bad_alloc&) {  // The flush is dropped without a line in the log, or due still.
+  }
+  flush_.container.reset();
+}
+
+// Clears the due time of a flush that is done, unless a later flush has replaced it. A flush that
+// failed by a lock, or by an end from outside, is tried again for a while.
+void Housekeeper::NoteFlush() {
   const int64_t now_ms = keyspaces_.NowMs();
   const bool may_pass = flush_.error.ok() || model::EndsWait(flush_.error) ||
                         flush_.error.code == model::ErrorCode::kDeadlock;
@@ -175,7 +201,6 @@ void Housekeeper::AwaitFlush() {
                                         std::string(model::Name(flush_.error.code)) + " " +
                                         std::to_string(flush_.error.number));
   }
-  flush_.container.reset();
 }
 
 bool Housekeeper::MayPurge(engine::Session& session, const Container& container,

@@ -6,8 +6,8 @@
 // locked; a flush waits for the row, as a flush without a delay does. A replica removes nothing by
 // itself: it waits for the changes of its source.
 // Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
-// container. Errors: what fails is tried again later, but for a
-// flush that cannot be done, which is dropped.
+// container. Errors: what fails, as where memory runs out, is
+// tried again later, but for a flush that cannot be done, which is dropped.
 #pragma once
 
 #include <atomic>
@@ -75,6 +75,7 @@ class Housekeeper {
   };
 
   void Loop(engine::Session& session);
+  bool Round(engine::Session& session);
   std::shared_ptr<const HousekeeperRules> Rules();
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* upkeep);
@@ -82,6 +83,7 @@ class Housekeeper {
   void DropDueFlush(const Container& container, std::string_view why);
   void Flush(engine::Session& session, const Container& container);
   void EndFlushIfItIsOver();
+  void NoteFlush();
   /// Removes as many expired rows as rows_per_second allows for kPurgeTickMs, however long ago the
   /// last round was. True when there may be more.
   bool PurgeRowsOfOneTick(engine::Session& session, const Container& container,

@@ -18,7 +18,9 @@ constexpr int64_t kAcceptPauseMs = 100;
 
 void Acceptor::Listen() {
   for (net::Listener& each : *core_.context.listeners) {
-    if (!core_.loop.AddShared(each.fd(), &each)) return Pause(WhyNotWatched(errno).c_str());
+    if (core_.loop.AddShared(each.fd(), &each)) continue;
+    clients_.CountNotWatched(errno);
+    return Pause();
   }
 }
 
@@ -40,9 +42,10 @@ void Acceptor::Accept(net::Listener& listener) {
     if (accepted.status == Status::kTransient) continue;
     if (accepted.status == Status::kNone) return;
     if (accepted.status != Status::kAccepted) {
-      Pause(accepted.status == Status::kOutOfFds ? "no file descriptor left; raise open_files_limit"
-                                                 : strerror(accepted.error));
-      return;
+      clients_.CountRefused(accepted.status == Status::kOutOfFds
+                                ? "no file descriptor left; raise open_files_limit"
+                                : strerror(accepted.error));
+      return Pause();
     }
     // The kernel gives the lowest free number, so a number this high means that all lower ones are
     // in use.
@@ -59,8 +62,7 @@ void Acceptor::Accept(net::Listener& listener) {
 
 // The listeners stay readable while no connection can be taken: watching them would only make the
 // loop spin.
-void Acceptor::Pause(const char* why) {
-  clients_.CountRefused(why);
+void Acceptor::Pause() {
   if (!accepts_) return;
   StopListening();
   accepts_ = false;

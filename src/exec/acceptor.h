@@ -32,7 +32,7 @@ class Acceptor {
   void Accept(net::Listener& listener);
 
  private:
-  void Pause(const char* why);
+  void Pause();
 
   WorkerCore& core_;
   ClientTable& clients_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -152,15 +153,14 @@ void BatchCollector::Publish() {
 void BatchCollector::EndAwait() {
   if (waiting_.empty()) return;
   std::vector<Client*>& ready = clients_.ready();
-  std::vector<Client*> others;
-  others.swap(ready);
+  const auto others = static_cast<ptrdiff_t>(ready.size());
   for (uint32_t i = 0; i < model::kTurnRequestsMax && !waiting_.empty(); ++i) {
     Client* client = waiting_.front();
     waiting_.pop_front();
     client->SetAway(Away::kNo);
     clients_.ComeBack(*client);
   }
-  ready.insert(ready.end(), others.begin(), others.end());
+  std::rotate(ready.begin(), ready.begin() + others, ready.end());
 }
 
 // No client has read of late, so no find would be served while the executor commits.
@@ -229,7 +229,11 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
       clients_.Lose(*client, client->turn.loss);
       continue;
     }
-    input_.Consume(*client);
+    try {
+      input_.Consume(*client);
+    } catch (const std::bad_alloc&) {
+      clients_.Lose(*client, Loss::kMemory);
+    }
     if (!client->is_retired()) clients_.ComeBack(*client);
   }
   core_.NoteSent(batch.turn.times(), session);

@@ -18,13 +18,14 @@ constexpr int64_t kLogMs = 60'000;
 /// Clients for which there is room at first.
 constexpr size_t kRoomMin = 64;
 
-}  // namespace
-
+/// Why the event loop cannot watch a socket, for the log: what `error` means, and what helps.
 std::string WhyNotWatched(int error) {
   return error == ENOSPC ? "the user's limit of watched descriptors is reached; raise "
                            "fs.epoll.max_user_watches (sysctl)"
                          : std::string("cannot watch a socket: ") + strerror(error);
 }
+
+}  // namespace
 
 ClientTable::ClientTable(WorkerCore& core, HeldReplies& held) : core_(core), held_(held) {
   const model::Limits& limits = core_.context.limits;
@@ -45,17 +46,17 @@ void ClientTable::Add(net::UniqueFd fd) {
     client =
         std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
     client->booked.Enter(client->connection.fd(), core_.context.plugin, core_.context.name);
+    client->frontend->SetConnectionId(client->booked.id());
   } catch (const std::bad_alloc&) {
     GiveBackPlace();
     return CountRefused("out of memory");
   }
-  client->frontend->SetConnectionId(client->booked.id());
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
   if (core_.context.handshake_thread != nullptr && net::IsTcp(client->connection.fd()))
     client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
-    CountRefused(WhyNotWatched(errno).c_str());
+    CountNotWatched(errno);
     return GiveBackPlace();
   }
   core_.stats.Add(Stat::kConnections);
@@ -80,7 +81,7 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   else
     Touch(client);
   if (!client.connection.UpdateInterest(core_.loop, &client)) {
-    CountRefused(WhyNotWatched(errno).c_str());
+    CountNotWatched(errno);
     Retire(client);
     return;
   }
@@ -102,15 +103,16 @@ std::unique_ptr<Client> ClientTable::Release(Client& client) {
   return std::unique_ptr<Client>(&client);
 }
 
-// A client takes the memory for its end with it when it comes.
+// A client brings the memory with it that its turns and its end need. Each list has these clients
+// at most; clients_ comes last, so that all others have as much room as it has.
 void ClientTable::MakeRoom() {
-  if (clients_.size() < clients_.capacity()) return;
-  const size_t room = std::max(kRoomMin, 2 * clients_.size());
-  retired_.reserve(room);
-  clients_.reserve(room);
+  const size_t size = clients_.size() + retired_.size() + orphans_.size();
+  if (size < clients_.capacity()) return;
+  const size_t room = std::max(kRoomMin, 2 * size);
+  for (std::vector<Client*>* list : {&ready_, &in_turn_, &retired_, &orphans_, &clients_})
+    list->reserve(room);
 }
 
-// The caller closes the connection.
 void ClientTable::LoseMoved(Client& client) {
   if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
   GiveBackPlace();
@@ -239,6 +241,11 @@ void ClientTable::Lose(Client& client, Loss loss) {
 void ClientTable::CountRefused(const char* why) {
   core_.stats.Add(Stat::kConnectionsRefused);
   Log([why] { return std::string("cannot accept connections: ") + why; });
+}
+
+void ClientTable::CountNotWatched(int error) {
+  core_.stats.Add(Stat::kConnectionsRefused);
+  Log([error] { return "cannot accept connections: " + WhyNotWatched(error); });
 }
 
 std::string ClientTable::WhyLost(Loss loss) const {

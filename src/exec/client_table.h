@@ -8,7 +8,8 @@
 //
 // Threads: the worker's; ReservePlace, GiveBackPlace and count from any.
 // Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
-// Errors: what cannot be served is closed, counted, and told to the log once a minute.
+// Errors: what cannot be served is closed, counted, and told to the log once a minute. Only Add
+// asks for memory, and AddMoved: all else of a client's life has its room from then on.
 #pragma once
 
 #include <atomic>
@@ -27,9 +28,6 @@
 
 namespace rowsocket::exec {
 
-/// Why the event loop cannot watch a socket, for the log: what `error` means, and what helps.
-std::string WhyNotWatched(int error);
-
 class ClientTable {
  public:
   ClientTable(WorkerCore& core, HeldReplies& held);
@@ -47,6 +45,9 @@ class ClientTable {
   void GiveBackPlace() { count_.fetch_sub(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);
+  /// Instead of AddMoved, where there is no memory for the client. The caller closes the
+  /// connection.
+  void LoseMoved(Client& client);
   /// Whether nothing of the client is under way, so that it may move to another worker.
   bool MayMove(const Client& client) const;
   /// Takes the client out of the table, for another worker that expects it.
@@ -57,6 +58,8 @@ class ClientTable {
 
   /// The clients that have, or may have, requests for the next turn.
   std::vector<Client*>& ready() { return ready_; }
+  /// The clients of this round, those in batches included: as many as can be ready have room.
+  std::vector<Client*>& in_turn() { return in_turn_; }
   void MarkReady(Client& client) {
     if (client.is_ready || client.is_away() || client.is_retired()) return;
     client.is_ready = true;
@@ -80,6 +83,8 @@ class ClientTable {
   void Lose(Client& client, Loss loss);
   /// Counts a connection that could not be taken, and tells the log why.
   void CountRefused(const char* why);
+  /// Counts a connection or listener that the event loop cannot watch, and tells the log why.
+  void CountNotWatched(int error);
   /// `polled_ms`: when sockets were looked at. Bytes that came while the worker was in a turn count
   /// as activity.
   void CloseExpired(int64_t polled_ms);
@@ -94,7 +99,6 @@ class ClientTable {
     return unauthenticated_.timeout_ms() != 0 && !client.frontend->authenticated();
   }
   void MakeRoom();
-  void LoseMoved(Client& client);
   void Remember(std::unique_ptr<Client> client);
   void Forget(Client& client);
   void CountActive(Client& client);
@@ -108,6 +112,7 @@ class ClientTable {
   std::atomic<uint32_t> count_{0};
   std::vector<Client*> clients_;  ///< All clients; each knows its place.
   std::vector<Client*> ready_;
+  std::vector<Client*> in_turn_;
   std::vector<Client*> retired_;  ///< Closed; freed when the turn is over.
   std::vector<Client*> orphans_;  ///< Closed, but the lane or the login desk has their request.
   net::IdleList<Client> idle_{0};

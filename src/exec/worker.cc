@@ -328,10 +328,10 @@ void Worker::DescribeTo(engine::Session& session) {
   clients_.connection_context().buffers.Trim();
   try {
     session.Describe(core_.context.name + ", " + std::to_string(clients_.size()) + " conns, " +
-                     std::to_string(in_turn_.size()) + " active");
+                     std::to_string(clients_.in_turn().size()) + " active");
   } catch (const std::bad_alloc&) {  // The process list shows what it has shown.
   }
-  in_turn_.clear();
+  clients_.in_turn().clear();
 }
 
 }  // namespace rowsocket::exec

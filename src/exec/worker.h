@@ -104,6 +104,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
 
   // Turns (worker_turn.cc).
   void RunTurn(engine::Session& session);
+  void ClearArena();
+  void Prepare(engine::Session& session);
   void TakeInput(Client& client, engine::Session& session);
   void ReceiveFrom(Client& client);
   void Parse(Client& client, engine::Session& session);
@@ -127,7 +129,6 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   AccountPlaces places_;  ///< In the turn.
   /// What the items of the turn point to; shared with batches that have taken items over.
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
-  std::vector<Client*> in_turn_;  ///< The clients of this round, those in batches included.
   std::vector<net::Event> events_;
   BusyPoll busy_poll_;  ///< Whether the worker is about to sleep.
   int64_t described_ms_ = 0;

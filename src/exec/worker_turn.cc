@@ -8,28 +8,26 @@ namespace rowsocket::exec {
 
 void Worker::RunTurn(engine::Session& session) {
   std::vector<Client*>& ready = clients_.ready();
+  std::vector<Client*>& in_turn = clients_.in_turn();
   turn_.Clear();
   core_.latency.LookForFlush();
   places_.Begin(core_.context.account_limits);
-  if (arena_.use_count() == 1)
-    arena_->Reset();
-  else  // A batch has taken an item over that lies in it.
-    arena_ = std::make_shared<base::Arena>();
-  in_turn_.clear();
-  in_turn_.swap(ready);
-  if (core_.context.prepare) core_.context.prepare(session, false);
+  ClearArena();
+  in_turn.clear();
+  in_turn.swap(ready);
+  Prepare(session);
   size_t served = 0;
-  for (; served < in_turn_.size() && turn_.size() < model::kTurnRequestsMax &&
+  for (; served < in_turn.size() && turn_.size() < model::kTurnRequestsMax &&
          arena_->allocated_bytes() < model::kTurnArenaBytesMax;
        ++served) {
-    Client& client = *in_turn_[served];
+    Client& client = *in_turn[served];
     client.is_ready = false;
     if (client.is_retired()) continue;
     TakeInput(client, session);
   }
   // The turn is full: clients that it has no room for come first in the next one.
-  ready.insert(ready.end(), in_turn_.begin() + static_cast<ptrdiff_t>(served), in_turn_.end());
-  in_turn_.resize(served);
+  ready.insert(ready.end(), in_turn.begin() + static_cast<ptrdiff_t>(served), in_turn.end());
+  in_turn.resize(served);
   const bool runs_batch = batches_ != nullptr && batches_->RunsHere();
   if (batches_ != nullptr && !runs_batch) batches_->Publish();
   // All clients of the turn are known now, and their outputs stay where they are until it has
@@ -41,6 +39,27 @@ void Worker::RunTurn(engine::Session& session) {
   }
   AfterTurn(session);
   if (runs_batch) batches_->GatherOrRun(session);
+}
+
+// A batch may have taken an item over that lies in the arena. The turn has a new one then, or,
+// where there is no memory for one, goes on behind the items of the turn before.
+void Worker::ClearArena() {
+  if (arena_.use_count() == 1) return arena_->Reset();
+  try {
+    arena_ = std::make_shared<base::Arena>();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// Where memory runs out, what the frontends share stays as it was.
+void Worker::Prepare(engine::Session& session) {
+  if (!core_.context.prepare) return;
+  try {
+    core_.context.prepare(session, false);
+  } catch (const std::bad_alloc&) {
+    session.Rollback();
+    session.ReleaseTables();
+  }
 }
 
 // A client for which memory runs out is closed, and gives back the memory that it has.
@@ -142,16 +161,17 @@ bool Worker::EndTurnOf(Client& client, uint64_t commit) {
 }
 
 void Worker::AfterTurn(engine::Session& session) {
+  std::vector<Client*>& in_turn = clients_.in_turn();
   // Clients none of whose items ran, or for whose account the turn had no place, go first in the
   // next turn.
   if (turn_.is_full() || places_.ran_out()) {
-    std::stable_partition(in_turn_.begin(), in_turn_.end(), [](const Client* client) {
+    std::stable_partition(in_turn.begin(), in_turn.end(), [](const Client* client) {
       return !client->is_retired() && !client->is_away() && client->was_passed_over();
     });
   }
   const uint64_t commit = MarkUndurable(session);
   if (!turn_.empty()) core_.NoteTurn(turn_, turn_.times().ended_ns, &session);
-  for (Client* each : in_turn_) {
+  for (Client* each : in_turn) {
     Client& client = *each;
     if (client.is_retired() || client.is_away()) continue;
     if (!EndTurnOf(client, commit)) continue;

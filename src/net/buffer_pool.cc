@@ -1,5 +1,7 @@
 #include "net/buffer_pool.h"
 
+#include <new>
+
 namespace rowsocket::net {
 
 base::Buffer BufferPool::Fresh() {
@@ -15,8 +17,11 @@ void BufferPool::Give(base::Buffer& buffer) {
   if (capacity < kBufferBytes || capacity > kBufferBytesMax) return;
   if (kept_bytes_ + capacity > kKeptBytesMax) return;
   taken.Consume(taken.size());
-  kept_bytes_ += capacity;
-  kept_.push_back(std::move(taken));
+  try {
+    kept_.push_back(std::move(taken));
+    kept_bytes_ += capacity;
+  } catch (const std::bad_alloc&) {  // The buffer is freed: connections give theirs as they end.
+  }
 }
 
 // The buffers at the front have been kept longest, because Take and Give work at the back.

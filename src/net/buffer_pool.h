@@ -2,6 +2,7 @@
 // and a busy one allocates none.
 //
 // Threads: one owner (one pool a worker). Limits: kKeptBytesMax bytes are kept, the rest is freed.
+// Errors: Take may throw std::bad_alloc; Give frees the buffer where there is no memory to keep it.
 #pragma once
 
 #include <algorithm>

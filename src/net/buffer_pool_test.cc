@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "net/test_allocations.h"
+
 namespace rowsocket::net {
 namespace {
 
@@ -38,6 +40,22 @@ TEST(BufferPool, BufferWithoutMemoryIsNotKept) {
   buffer.Append("small");
   pool.Give(buffer);
   EXPECT_EQ(0u, pool.kept_bytes());
+}
+
+// Connections end, and give their buffers back, because there is no memory.
+TEST(BufferPool, BufferThatThereIsNoMemoryToKeepIsFreed) {
+  BufferPool pool;
+  std::vector<base::Buffer> taken;
+  for (int i = 0; i < 100; ++i) taken.push_back(pool.Take());
+  {
+    const NoAllocations none;
+    for (base::Buffer& buffer : taken) pool.Give(buffer);
+  }
+  EXPECT_EQ(0u, pool.kept_bytes());
+  for (const base::Buffer& buffer : taken) EXPECT_EQ(0u, buffer.capacity());
+  base::Buffer buffer = pool.Take();
+  pool.Give(buffer);
+  EXPECT_EQ(BufferPool::kBufferBytes, pool.kept_bytes());
 }
 
 TEST(BufferPool, KeepsNoMoreThanItsLimit) {

@@ -1,4 +1,9 @@
 // Where the server's threads get no memory at all, connections are closed, and the server lives on.
+#include <sys/socket.h>
+
+#include <chrono>
+#include <thread>
+
 #include "exec/test_memory.h"
 #include "frontend/handlersocket/exec_test/test_port.h"
 #include "net/test_tls.h"
@@ -28,7 +33,13 @@ class MemoryTest : public ::testing::Test {
     EXPECT_EQ(connections + 1, server_.Stat(Stat::kConnections));
   }
 
+  static std::string Change(int id) {
+    return "0\t=\t1\t" + std::to_string(id) + "\t1\t0\tU\t" + std::to_string(id) + "\t7\n";
+  }
+
   static constexpr unsigned kClients = 8;
+  /// In each round one allocation more of the server's threads succeeds.
+  static constexpr long kRounds = 80;
   net::TestTlsContext context_;
   TestPort server_;
 };
@@ -74,6 +85,99 @@ TEST_F(MemoryTest, RequestsEndTheirConnections) {
   EXPECT_EQ(kRow1, other.Ask(kFind1));
   EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 1; }));
   ExpectServed(1);
+}
+
+// Each gives its buffers back.
+TEST_F(MemoryTest, ManyClientsAreLostTogether) {
+  constexpr unsigned kMany = 100;
+  server_.settings.limits.connections_max = kMany + 1;
+  Start();
+  {
+    std::vector<LineClient> clients;
+    for (unsigned i = 0; i < kMany; ++i) clients.push_back(server_.ConnectAndOpen());
+    const uint64_t before = server_.Stat(Stat::kBytesReceived);
+    const std::string begin = "P\t1\ttest\tt\t\tid";
+    for (LineClient& client : clients) client.Send(begin);
+    EXPECT_TRUE(Eventually(
+        [&] { return server_.Stat(Stat::kBytesReceived) == before + kMany * begin.size(); }));
+    const OutOfMemory out;
+    for (LineClient& client : clients) client.Send(",v\n");
+    for (LineClient& client : clients) EXPECT_EQ("(end)", client.ReadLine());
+  }
+  EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 0; }));
+  ExpectServed(0);
+}
+
+// The executor tells the process list when it is done and has released its tables.
+TEST_F(MemoryTest, ExecutorOfBatchesLivesOn) {
+  Start();
+  server_.store.SetHook([](const engine::fake::Call& call) {
+    // Commits that take this long are not run by the worker.
+    if (call.kind == engine::fake::Call::Kind::kCommit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return engine::Outcome();
+  });
+  {
+    LineClient writer = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+    for (int round = 0; round < 10; ++round) {
+      EXPECT_EQ("0\t1\t1", writer.Ask(Change(3)));
+      const OutOfMemory out;
+      EXPECT_TRUE(Eventually([&] { return server_.store.sessions_with_tables() == 0; }));
+      // The next step, which no test can see, is the line in the process list.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ("0\t2\t2\t21", other.Ask("0\t=\t1\t2\n"));
+  }
+  server_.store.SetHook({});
+  EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 0; }));
+  ExpectServed(0);
+}
+
+// Clients of two kinds write at once: those of a batch, and one whose request has waited for a
+// lock.
+TEST_F(MemoryTest, WritersAreAnsweredOrLostWhicheverAllocationFails) {
+  Start();
+  for (long spare = 0; spare < kRounds; ++spare) {
+    auto locked = server_.store.LockRow(kServedTable, {"3"});
+    LineClient waits = server_.ConnectAndOpen();
+    LineClient writer = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
+    const uint64_t waiting = server_.Stat(Stat::kLockWaits);
+    waits.Send(Change(3));
+    EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kLockWaits) == waiting + 1; }));
+    EXPECT_TRUE(server_.store.AwaitWaiting(1));
+    const OutOfMemory out(spare);
+    writer.Send(Change(2));
+    other.Send(Change(2));
+    locked.reset();
+    for (LineClient* const client : {&waits, &writer, &other}) {
+      const std::string reply = client->ReadLine();
+      EXPECT_TRUE(reply.starts_with("0\t1\t") || reply == "(end)") << reply << ", " << spare;
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 0; }));
+  ExpectServed(0);
+}
+
+TEST_F(MemoryTest, RequestsGetToTheLaneAndBackWhicheverAllocationFails) {
+  Start();
+  for (long spare = 0; spare < kRounds; ++spare) {
+    auto locked = server_.store.LockRow(kServedTable, {"3"});
+    LineClient client = server_.ConnectAndOpen();
+    const uint64_t waiting = server_.Stat(Stat::kLockWaits);
+    {
+      const OutOfMemory out(spare);
+      client.Send(Change(3));
+      char byte;
+      EXPECT_TRUE(Eventually([&] {
+        return recv(client.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
+               server_.Stat(Stat::kLockWaits) != waiting;
+      }));
+    }
+    locked.reset();
+    EXPECT_NE("(nothing)", client.ReadLine()) << spare;
+  }
+  EXPECT_TRUE(Eventually([&] { return server_.Stat(Stat::kConnections) == 0; }));
+  ExpectServed(0);
 }
 
 }  // namespace

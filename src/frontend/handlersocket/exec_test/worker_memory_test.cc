@@ -1,4 +1,5 @@
 // Where memory runs out, the connection that wanted it is closed, and nothing else happens.
+#include <atomic>
 #include <new>
 
 #include "frontend/handlersocket/exec_test/test_port.h"
@@ -74,6 +75,32 @@ TEST_F(WorkerMemoryTest, RequestThatWaitedEndsItsConnection) {
   EXPECT_EQ("(end)", greedy.Ask(Change(2, 21)));
   held.reset();
   ExpectServed("20");
+}
+
+TEST_F(WorkerMemoryTest, OpenThatWaitedEndsItsConnection) {
+  server_.Start();
+  LineClient greedy = server_.Connect();
+  auto held = server_.store.LockTable(kServedTable);
+  Exhaust(Call::Kind::kOpenIndex, LockWait::kServer);
+  EXPECT_EQ("(end)", greedy.Ask(kOpenIdV));
+  held.reset();
+  ExpectServed("20");
+}
+
+// What the frontends share stays as it was.
+TEST_F(WorkerMemoryTest, RequestsAreServedWhereThePortCannotBePrepared) {
+  std::atomic<int> prepared{0};
+  server_.settings.prepare = [&prepared](engine::Session& session, bool) {
+    session.BeginTurn(false);
+    ++prepared;
+    throw std::bad_alloc();
+  };
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_EQ("0\t1\t1", client.Ask(Change(2, 21)));
+  EXPECT_NE(0, prepared);
+  server_.Stop();
 }
 
 // KILL while the commit waits for a replica: the change is there, and may be gone after a failover.

@@ -200,7 +200,10 @@ void BatchCollector::EndGather(engine::Session& session) {
 
 void BatchCollector::RunHere(engine::Session& session) {
   gather_rounds_ = 0;
-  ClientBatch& batch = *std::exchange(collecting_, nullptr);
+  Run(*std::exchange(collecting_, nullptr), session);
+}
+
+void BatchCollector::Run(ClientBatch& batch, engine::Session& session) {
   batch.turn.Run(session);
   const std::chrono::nanoseconds time = batch.turn.commit_time();
   if (time != Turn::kNoCommit)
@@ -212,9 +215,29 @@ void BatchCollector::RunHere(engine::Session& session) {
 void BatchCollector::TakeDone(engine::Session* session) {
   for (Batch* batch = executor_.TakeDone(); batch != nullptr;) {
     Batch* const next = batch->next_done;
-    Finish(static_cast<ClientBatch&>(*batch), session);
+    auto& done = static_cast<ClientBatch&>(*batch);
+    if (done.is_unserved) [[unlikely]]
+      RunUnserved(done, session);
+    else
+      Finish(done, session);
     batch = next;
   }
+}
+
+// Where the worker ends, the batch is as one that the executor has not taken: its clients are
+// closed.
+void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
+  if (session == nullptr) return;
+  batch.is_unserved = false;
+  if (!std::exchange(has_told_unserved_, true)) {
+    try {
+      core_.context.log("no memory for the session of a batch executor (" + core_.context.name +
+                        "): its worker writes itself, while finds wait; give the server more "
+                        "memory, and restart it");
+    } catch (const std::bad_alloc&) {  // The line is lost.
+    }
+  }
+  Run(batch, *session);
 }
 
 void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {

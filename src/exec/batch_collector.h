@@ -81,6 +81,8 @@ class BatchCollector {
   bool IsQuiet() const;
   bool GathersMore();
   void EndAwait();
+  void Run(ClientBatch& batch, engine::Session& session);
+  void RunUnserved(ClientBatch& batch, engine::Session* session);
   void Finish(ClientBatch& batch, engine::Session* session);
   void NoteCommit(const ClientBatch& batch);
 
@@ -96,6 +98,7 @@ class BatchCollector {
   uint32_t others_requests_ = 0;  ///< Most requests of late of all clients but the busiest.
 
   bool commits_are_cheap_ = false;  ///< The last commit was cheap.
+  bool has_told_unserved_ = false;  ///< The log has been told that the executor has no session.
   bool gathers_ = false;            ///< A batch could run here, and waits for more clients.
   uint32_t gather_rounds_ = 0;      ///< Rounds that the batch has waited.
   /// How many batches in a row had short commits and no finds; counted up to kQuietBatches.

@@ -14,6 +14,8 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr int64_t kDescribeBatchMs = 500;
+/// How long an executor without a session sleeps where there is no batch to give back.
+constexpr std::chrono::hours kUnservedTick{1};
 
 }  // namespace
 
@@ -23,7 +25,10 @@ BatchExecutor::BatchExecutor(engine::SessionFactory& sessions, StatRegistry& sta
 
 bool BatchExecutor::Start() {
   return thread_.Start(sessions_, engine::LockWait::kNever, [this](engine::Session* session) {
-    if (session != nullptr) Main(*session);
+    if (session != nullptr)
+      Main(*session);
+    else if (!sessions_.IsStopping())
+      GiveAllBack();
   });
 }
 
@@ -61,6 +66,25 @@ void BatchExecutor::Main(engine::Session& session) {
     Describe(session, batch->turn.size());
     batch->turn.Run(session);
     Done(*batch);
+  }
+}
+
+// The worker executes the batches itself: their clients would wait for ever.
+void BatchExecutor::GiveAllBack() {
+  base::MutexLock lock(mutex_);
+  while (!stopping_) {
+    Batch* const batch = std::exchange(published_, nullptr);
+    if (batch == nullptr) {
+      waits_ = true;
+      work_.WaitFor(lock, kUnservedTick,
+                    [this]() REQUIRES(mutex_) { return stopping_ || published_ != nullptr; });
+      waits_ = false;
+      continue;
+    }
+    batch->is_unserved = true;
+    lock.Unlock();
+    Done(*batch);
+    lock.Lock();
   }
 }
 

@@ -7,6 +7,7 @@
 // Flow:   worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
 //         -> worker: TakeDone
 //         worker: TakeBack()        before the executor has taken it, to put more into it
+// An executor for whose session there is no memory gives batches back as they are (is_unserved).
 // Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread. A batch and all
 //          that its items point to is the executor's from the moment it takes it until TakeDone
 //          has returned it.
@@ -31,6 +32,7 @@ struct Batch {
   Turn turn;
   base::Arena arena;           ///< What the items of the turn point to.
   Batch* next_done = nullptr;  ///< The executor's.
+  bool is_unserved = false;    ///< The executor has no session, and has executed nothing.
 };
 
 class BatchExecutor {
@@ -60,6 +62,7 @@ class BatchExecutor {
 
  private:
   void Main(engine::Session& session);
+  void GiveAllBack();
   Batch* Next(engine::Session& session);
   void Done(Batch& batch);
   void Describe(engine::Session& session, size_t requests);

@@ -64,6 +64,9 @@ bool HandshakeThread::Start() {
   } catch (const std::system_error& error) {
     errno = error.code().value();
     return false;
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return false;
   }
   return true;
 }

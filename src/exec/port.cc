@@ -106,8 +106,9 @@ bool Port::Assign(net::UniqueFd fd) {
   uint64_t connections = 0;
   for (const auto& worker : workers_) connections += worker->connections();
   if (connections >= settings_.limits.connections_max) return false;  // Closed with `fd`.
-  worker_pool_->Emptiest().Adopt(std::move(fd));
-  return true;
+  Worker* const worker = worker_pool_->Emptiest();
+  if (worker != nullptr) worker->Adopt(std::move(fd));
+  return worker != nullptr;
 }
 
 }  // namespace rowsocket::exec

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/require.h"
@@ -13,15 +14,22 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr std::chrono::milliseconds kInterruptEvery{20};
+/// Where there is no memory for a session, it is asked for this often.
+constexpr int kSessionTries = 50;
+constexpr std::chrono::milliseconds kSessionTryEvery{100};
 
-// An exception that left a thread would end the whole server.
+// An exception that left a thread would end the whole server, and a thread without a session serves
+// nobody as long as its port is open.
 std::unique_ptr<engine::Session> CreateSession(engine::SessionFactory& sessions,
                                                engine::LockWait lock_wait) {
-  try {
-    return sessions.Create(lock_wait);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
+  for (int tries = 0; tries < kSessionTries; ++tries) {
+    try {
+      return sessions.Create(lock_wait);
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(kSessionTryEvery);
+    }
   }
+  return nullptr;
 }
 
 }  // namespace
@@ -39,6 +47,11 @@ bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait loc
     const base::MutexLock lock(mutex_);
     has_ended_ = true;
     errno = error.code().value();  // The process may not be allowed any more threads.
+    return false;
+  } catch (const std::bad_alloc&) {
+    const base::MutexLock lock(mutex_);
+    has_ended_ = true;
+    errno = ENOMEM;
     return false;
   }
   return true;

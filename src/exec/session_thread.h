@@ -23,7 +23,8 @@ namespace rowsocket::exec {
 class SessionThread {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The session is null when the server is shutting down, or has no memory for it.
+  /// The session is null when the server is shutting down, or has had no memory for it in five
+  /// seconds.
   using Body = std::function<void(engine::Session*)>;
 
   SessionThread() = default;

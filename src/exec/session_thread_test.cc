@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
+#include <new>
 
 #include "engine/fake/session.h"
 #include "exec/test_notification.h"
@@ -52,6 +54,32 @@ TEST_F(SessionThreadTest, HasEndedUnlessItRuns) {
   EXPECT_TRUE(thread.HasEnded());
   EXPECT_FALSE(thread.joinable());
   EXPECT_EQ(store_.sessions(), 0u);
+}
+
+/// Has no memory for a session for some time.
+class ScarceFactory : public engine::SessionFactory {
+ public:
+  explicit ScarceFactory(engine::SessionFactory& factory) : factory_(factory) {}
+
+  std::unique_ptr<engine::Session> Create(LockWait lock_wait) override {
+    if (tries_++ < 2) throw std::bad_alloc();
+    return factory_.Create(lock_wait);
+  }
+
+ private:
+  engine::SessionFactory& factory_;
+  int tries_ = 0;
+};
+
+TEST_F(SessionThreadTest, AsksForASessionAgainWhereThereWasNoMemoryForIt) {
+  ScarceFactory scarce(factory_);
+  SessionThread thread;
+  std::atomic<bool> has_session{false};
+  ASSERT_TRUE(thread.Start(scarce, LockWait::kNever, [&has_session](engine::Session* session) {
+    has_session = session != nullptr;
+  }));
+  thread.Join();
+  EXPECT_TRUE(has_session);
 }
 
 TEST_F(SessionThreadTest, StartsAgainOnceItIsJoined) {

@@ -115,6 +115,8 @@ class PortOnFake {
 
   engine::fake::Store store;
   engine::fake::SessionFactory factory{store};
+  /// Makes the sessions of workers and batch executors.
+  engine::SessionFactory* sessions = &factory;
   StatRegistry stats;
   CommitBoard commits;
   WaitLane lane{factory, stats, commits, kLaneThreads};
@@ -124,7 +126,7 @@ class PortOnFake {
 
  private:
   std::unique_ptr<Port> StartPort(const PortSettings& made) {
-    auto starting = std::make_unique<Port>(made, factory, lane, stats, commits, make_frontend,
+    auto starting = std::make_unique<Port>(made, *sessions, lane, stats, commits, make_frontend,
                                            [this](const std::string& text) {
                                              const std::lock_guard lock(log_mutex_);
                                              log_.push_back(text);

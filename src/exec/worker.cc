@@ -98,7 +98,9 @@ void Worker::GiveAway(Worker* target, uint32_t count) {
 
 void Worker::Main(engine::Session* session) {
   core_.load.run_time.Open();
-  if (session != nullptr && MayServe()) {
+  if (session == nullptr) {
+    if (!core_.context.sessions->IsStopping()) ServeNobody();
+  } else if (MayServe()) {
     acceptor_.Listen();
     Loop(*session);
     acceptor_.StopListening();
@@ -111,8 +113,42 @@ void Worker::Main(engine::Session* session) {
 
 bool Worker::MayServe() {
   if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
-  for (const net::Listener& listener : *core_.context.listeners) listener.ShutDown();
+  ShutListeners();
   return false;
+}
+
+void Worker::ShutListeners() const {
+  for (const net::Listener& listener : *core_.context.listeners) listener.ShutDown();
+}
+
+// Connections that were on their way here when the worker got no session, and those that a worker
+// sends which has not seen it yet, would wait for ever. Of the last workers that get none at the
+// same time one sees that all lack theirs.
+void Worker::ServeNobody() {
+  lacks_session_.store(true);
+  const bool is_last = core_.context.worker_pool->Emptiest() == nullptr;
+  if (is_last) ShutListeners();
+  try {
+    core_.context.log("no memory for the session of a worker (" + core_.context.name +
+                      "): " + (is_last ? "the port is closed" : "the other workers serve alone") +
+                      "; give the server more memory, and restart it");
+  } catch (const std::bad_alloc&) {  // The line is lost.
+  }
+  while (!stopping_.load(std::memory_order_relaxed) && !core_.context.sessions->IsStopping()) {
+    TurnAway();
+    core_.loop.Wait(events_, model::kSessionTickMs);
+  }
+}
+
+void Worker::TurnAway() {
+  Inbox::Mail mail = inbox_.Take();
+  for (net::UniqueFd& fd : mail.connections) {
+    fd.Reset();
+    clients_.GiveBackPlace();
+    clients_.CountRefused("out of memory");
+  }
+  while (const std::unique_ptr<Client> client = mail.clients.Pop()) clients_.LoseMoved(*client);
+  for (const auto& list : mail.lists) list->Add({});
 }
 
 void Worker::Loop(engine::Session& session) {
@@ -270,7 +306,7 @@ bool Worker::GiveIfAsked(Client& client) {
   // A target that has ended would not give the account its login back.
   if (count == 0 || stopping_.load() || !clients_.MayMove(client)) return false;
   Worker* const target = give_to_.load(std::memory_order_relaxed);
-  if (target == nullptr || target == this) return false;
+  if (target == nullptr || target == this || target->lacks_session()) return false;
   if (count != kAll) give_count_.store(count - 1, std::memory_order_relaxed);
   target->clients_.ReservePlace();
   std::unique_ptr<Client> moved = clients_.Release(client);

@@ -20,9 +20,9 @@
 // through Inbox.
 //
 // Threads: Start, AskToStop and Stop from the port's; Adopt, GiveAway, List, AccountsHaveEnded,
-// connections, load, Done and Admitted from any; all else on the worker's own. Lifetime:
-// connections die with the worker. Limits: model::Limits. Errors: a failed request touches its own
-// connection only (invariant I7).
+// lacks_session, connections, load, Done and Admitted from any; all else on the worker's own.
+// Lifetime: connections die with the worker. Limits: model::Limits. Errors: a failed request
+// touches its own connection only (invariant I7).
 #pragma once
 
 #include <atomic>
@@ -73,6 +73,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   /// Accounts have ended: their connections are closed.
   void AccountsHaveEnded() { inbox_.PutAccountsHaveEnded(); }
 
+  /// The server had no memory for the worker's session: it serves nobody.
+  bool lacks_session() const { return lacks_session_.load(); }
   uint32_t connections() const { return clients_.count(); }
   const WorkerLoad& load() const { return core_.load; }
 
@@ -84,6 +86,9 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   // The thread (worker.cc).
   void Main(engine::Session* session);
   bool MayServe();
+  void ShutListeners() const;
+  void ServeNobody();
+  void TurnAway();
   void Loop(engine::Session& session);
   std::span<const net::Event> WaitForEvents(int timeout_ms);
   void HandleEvents(int timeout_ms);
@@ -135,6 +140,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
 
   std::atomic<Worker*> give_to_{nullptr};
   std::atomic<uint32_t> give_count_{0};  ///< Connections that are to go to give_to_.
+  std::atomic<bool> lacks_session_{false};
   std::atomic<bool> stopping_{false};
   SessionThread::Clock::time_point interrupt_from_;  ///< For the thread that stops the worker.
   SessionThread thread_;

@@ -121,6 +121,7 @@ WorkerPoolSizer::Sample WorkerPool::Measure(int64_t now_ms) {
   const double elapsed_us = static_cast<double>(std::max<int64_t>(now_us - measured_us_, 1));
   double awake_us = 0, blocked_us = 0;
   uint64_t requests = 0;
+  uint32_t left = at_work();
   for (uint32_t i = 0; i < workers_.size(); ++i) {
     const WorkerLoad& load = workers_[i]->load();
     requests += load.requests.load(std::memory_order_relaxed);
@@ -134,7 +135,8 @@ WorkerPoolSizer::Sample WorkerPool::Measure(int64_t now_ms) {
     int64_t ran_us = writes_ ? -1 : load.run_time.Us();
     if (ran_us >= 0) ran_us -= load.busy_polled_us.load(std::memory_order_relaxed);
     const double run_us = static_cast<double>(ran_us - std::exchange(ran_us_[i], ran_us));
-    if (i >= at_work()) continue;
+    if (workers_[i]->lacks_session() || left == 0) continue;
+    --left;
     const double worker_awake_us = elapsed_us - std::clamp(asleep_us, 0.0, elapsed_us);
     awake_us += std::max(worker_awake_us - commit_us, 0.0);
     if (ran_us >= 0) blocked_us += std::max(worker_awake_us - run_us, 0.0);
@@ -161,12 +163,15 @@ void WorkerPool::Balance() {
   PutToRest();
   by_active_.clear();
   uint32_t sum = 0;
-  for (uint32_t i = 0; i < at_work(); ++i) {
-    Worker* const worker = workers_[i].get();
-    by_active_.emplace_back(ActiveOf(*worker), worker);
+  uint32_t left = at_work();
+  for (const auto& worker : workers_) {
+    if (worker->lacks_session()) continue;
+    if (left-- == 0) break;
+    by_active_.emplace_back(ActiveOf(*worker), worker.get());
     sum += by_active_.back().first;
     worker->GiveAway(nullptr, 0);
   }
+  if (by_active_.empty()) return;
   std::sort(by_active_.begin(), by_active_.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   const size_t count = by_active_.size();
@@ -180,8 +185,11 @@ void WorkerPool::Balance() {
 }
 
 void WorkerPool::PutToRest() {
-  for (uint32_t i = at_work(); i < workers_.size(); ++i) {
-    workers_[i]->GiveAway(&Emptiest(), std::numeric_limits<uint32_t>::max());
+  uint32_t left = at_work();
+  for (const auto& worker : workers_) {
+    if (worker->lacks_session()) continue;
+    if (left == 0) worker->GiveAway(Emptiest(), std::numeric_limits<uint32_t>::max());
+    if (left > 0) --left;
   }
 }
 
@@ -192,11 +200,16 @@ void WorkerPool::Pin(uint32_t count) {
   Balance();
 }
 
-Worker& WorkerPool::Emptiest() const {
-  const auto begin = workers_.begin();
-  return **std::min_element(begin, begin + at_work(), [](const auto& a, const auto& b) {
-    return a->connections() < b->connections();
-  });
+Worker* WorkerPool::Emptiest() const {
+  Worker* emptiest = nullptr;
+  uint32_t left = at_work();
+  for (const auto& worker : workers_) {
+    if (worker->lacks_session()) continue;
+    if (left-- == 0) break;
+    if (emptiest == nullptr || worker->connections() < emptiest->connections())
+      emptiest = worker.get();
+  }
+  return emptiest;
 }
 
 }  // namespace rowsocket::exec

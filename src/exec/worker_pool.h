@@ -11,6 +11,7 @@
 //         -> once in a period: WorkerPoolSizer::Next -> Balance
 //         -> Worker::GiveAway, and each connection moves when it next sends something
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
+// A worker that lacks a session counts neither as at work nor as at rest.
 //
 // Threads: all functions from any. Lifetime: the workers are the port's and outlive their calls.
 #pragma once
@@ -122,8 +123,9 @@ class WorkerPool {
   }
   /// From now on the first `count` workers are at work, whatever the load.
   void Pin(uint32_t count);
-  /// The worker for a new connection: the one at work that has the fewest.
-  Worker& Emptiest() const;
+  /// The worker for a new connection: the one at work that has the fewest. Null: all workers lack
+  /// sessions.
+  Worker* Emptiest() const;
 
   bool is_elastic() const { return elastic_; }
   uint32_t at_work() const { return at_work_.load(std::memory_order_relaxed); }

@@ -131,18 +131,20 @@ void Logins::Answer(Client& client, model::Error answer, bool closes) {
   clients_.ComeBack(client);
 }
 
+// A request may wait for a lock for as long as a server has been told to wait, and all connections
+// must not be looked at in each round meanwhile: LookAt is called when the connection is back.
 void Logins::EndAccounts() {
   if (!may_have_ended_) return;
   may_have_ended_ = false;
-  std::vector<Client*> ended;
-  for (Client* const client : clients_.all()) {
-    if (HasEnded(*client)) ended.push_back(client);
-  }
-  for (Client* const client : ended) {
-    if (client->is_away())
+  // From the back: a connection that is closed leaves its place to the last one, which has been
+  // looked at.
+  for (size_t i = clients_.size(); i-- > 0;) {
+    Client& client = *clients_.all()[i];
+    if (!HasEnded(client)) continue;
+    if (!client.is_away())
+      End(client);
+    else if (!client.is_elsewhere())
       may_have_ended_ = true;
-    else
-      End(*client);
   }
 }
 

@@ -2,7 +2,8 @@
 // the client has sent, and back with the answer. And how they end when their account does.
 //
 // Flow:   after a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
-//         the worker is told that accounts have ended: EndAccounts, until none is left
+//         the worker is told that accounts have ended: EndAccounts, in each round until none is
+//         left but those that another thread has, for which LookAt is called when they are back
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
 // Errors: where memory runs out the connection is lost.
 #pragma once
@@ -32,9 +33,10 @@ class Logins {
       LeaveAccount(client);
   }
 
-  /// Accounts have ended: connections of such an account are to be closed.
+  /// Accounts have ended: the next EndAccounts looks for their connections.
   void LookForEnded() { may_have_ended_ = true; }
-  /// The client is new here, or its account is.
+  /// The client, or its account, is new to this worker, or another thread gives the client back:
+  /// where the account has ended already, the next EndAccounts looks for it.
   void LookAt(const Client& client) { may_have_ended_ = may_have_ended_ || HasEnded(client); }
   /// Closes the connections of accounts that have ended, except connections that are away, which
   /// follow when they are back.

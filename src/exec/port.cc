@@ -90,6 +90,7 @@ void Port::Stop() {
   AskToStop();
   for (auto& worker : workers_) worker->Stop();
   if (handshake_thread_ != nullptr) handshake_thread_->Stop();
+  for (auto& worker : workers_) worker->DropMail();
   listeners_.clear();
 }
 

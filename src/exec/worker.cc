@@ -65,11 +65,15 @@ void Worker::Stop() {
   if (batches_ != nullptr) threads.push_back(&batches_->thread());
   SessionThread::AwaitEnd(threads, interrupt_from_);
   thread_.Join();
-  // Logins that ended after the worker's last round: the server counts their connections.
+}
+
+void Worker::DropMail() {
+  const auto end = [this](std::unique_ptr<engine::LoginTicket> ticket) {
+    if (ticket != nullptr) core_.context.logins->End(std::move(ticket));
+  };
   Inbox::Mail mail = inbox_.Take();
-  while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) {
-    if (job->login.ticket != nullptr) core_.context.logins->End(std::move(job->login.ticket));
-  }
+  while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) end(std::move(job->login.ticket));
+  while (const std::unique_ptr<Client> client = mail.clients.Pop()) end(std::move(client->ticket));
 }
 
 void Worker::Adopt(net::UniqueFd fd) {
@@ -327,7 +331,11 @@ void Worker::TakeInbox(engine::Session& session) {
   // The worker is told to stop before the lane and its sessions are: asked after the mail was
   // taken, it knows of its end when a job comes back because the lane ends.
   const bool is_stopping = stopping_.load() || session.ShouldStop();
-  for (auto& job : mail.jobs) waits_.Finish(*job, session, is_stopping);
+  for (auto& job : mail.jobs) {
+    // Logins does not look for its connection while the lane has it, and Finish may free it.
+    logins_.LookAt(*job->client);
+    waits_.Finish(*job, session, is_stopping);
+  }
   while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) logins_.Finish(*job);
   if (mail.accounts_have_ended) logins_.LookForEnded();
   for (auto& list : mail.lists) AddTo(*list);

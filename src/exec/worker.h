@@ -63,13 +63,20 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   /// Ends the loop; returns when the thread has ended and all connections are closed. A statement
   /// that takes long is interrupted.
   void Stop();
+  /// Gives back the logins of connections that came when the worker had ended: the server counts
+  /// them. REQUIRES: this worker, and all that move connections to it, have stopped.
+  void DropMail();
   void AskToStop();
 
   void Adopt(net::UniqueFd fd);
   /// Hands the next `count` connections that send something over to `target`.
   void GiveAway(Worker* target, uint32_t count);
   /// Adds all connections to the list.
-  void List(std::shared_ptr<ConnectionList> list) { inbox_.Put(std::move(list)); }
+  void List(std::shared_ptr<ConnectionList> list) {
+    // A worker that has ended has no connections, like a port that is closed.
+    if (thread_.HasEnded()) return list->Add({});
+    inbox_.Put(std::move(list));
+  }
   /// Accounts have ended: their connections are closed.
   void AccountsHaveEnded() { inbox_.PutAccountsHaveEnded(); }
 

@@ -193,6 +193,25 @@ TEST_F(LoginTest, EndOfAnAccountEndsItsConnections) {
   EXPECT_TRUE(Eventually([this] { return checker_.tickets == 0; }));
 }
 
+// Its worker does not look for it while the lane has its request.
+TEST_F(LoginTest, EndOfAnAccountEndsAConnectionThatWaitsForALockWhenItIsBack) {
+  LineClient client = Connect();
+  LineClient other = Connect();
+  EXPECT_EQ(kOk, client.Ask(kLogin));
+  EXPECT_EQ(kOk, client.Ask(kOpenIdV));
+  auto held = test_.store.LockRow(kServedTable, {"2"});
+  client.Send(Add(2) + kFind1);
+  ASSERT_TRUE(test_.store.AwaitWaiting(1));
+  checker_.account->End();
+  test_.port->AccountsHaveEnded();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(kUnauth, other.Ask(kOpenIdV));
+  EXPECT_TRUE(net::NothingToRead(client.fd()));
+  held.reset();
+  EXPECT_EQ("0\t1\t1", client.ReadLine());
+  EXPECT_EQ(kUnauth, client.ReadLine());
+  EXPECT_EQ("(end)", client.ReadLine());
+}
+
 TEST_F(LoginTest, WithoutAccountsType2IsUnknown) {
   test_.frontend.accounts = false;
   LineClient client = Connect();

@@ -1,11 +1,16 @@
 #include "exec/hot_rows.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "base/printable.h"
+#include "base/sip_hash.h"
 #include "exec/turn.h"
 #include "exec/unit.h"
 
@@ -208,12 +213,19 @@ void HotRows::Clear() {
   }
 }
 
+// The lengths keep the parts apart: a.b and c are not a and b.c. Without a random key for the hash
+// nothing is shown of the row, because anybody could then try keys until one has its hash.
 std::string HiddenKey(const HotRowName& name) {
-  static const size_t salt = (size_t{std::random_device()()} << 32) | std::random_device()();
-  char text[32];
-  snprintf(text, sizeof(text), "#%016zx",
-           HashText(salt, name.schema + "." + name.table + "." + name.key));
-  return text;
+  static const std::optional<base::SipKey> hash_key = base::SipKey::Random();
+  if (!hash_key) return "#";
+  std::string text;
+  for (const std::string* const part : {&name.schema, &name.table, &name.key}) {
+    const uint64_t bytes = part->size();
+    text.append(reinterpret_cast<const char*>(&bytes), sizeof(bytes)).append(*part);
+  }
+  char shown[32];
+  snprintf(shown, sizeof(shown), "#%016" PRIx64, base::SipHash(*hash_key, text));
+  return shown;
 }
 
 // The distance to the next item is random, with the mean one_of_: requests that come in a pattern

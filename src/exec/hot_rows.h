@@ -41,8 +41,8 @@ struct HotRowName {
   auto operator<=>(const HotRowName&) const = default;
 };
 
-/// The text that users who may not see a row's key get in its place: the same for the same row
-/// until the server ends.
+/// The text that users who may not see a row's key get in its place: a keyed hash, the same for the
+/// same row until the server ends. Whoever knows some keys and their hashes learns no other key.
 std::string HiddenKey(const HotRowName& name);
 
 struct HotRowCounts {

@@ -65,6 +65,15 @@ TEST(HotRowsTest, AHiddenKeyIsTheSameForTheSameRowAlone) {
   EXPECT_EQ(one.size(), 17u);
 }
 
+TEST(HotRowsTest, AHiddenKeyTellsWhereTheNamesOfItsRowEnd) {
+  const auto hidden = [](const char* schema, const char* table, const char* key) {
+    return HiddenKey({schema, table, "PRIMARY", key});
+  };
+  EXPECT_NE(hidden("a.b", "c", "1"), hidden("a", "b.c", "1"));
+  EXPECT_NE(hidden("a", "b", "c.1"), hidden("a", "b.c", "1"));
+  EXPECT_NE(hidden("a", "b", ""), hidden("a", "", "b"));
+}
+
 // By Zipf's law over 100,000 rows, of which a slice keeps 256.
 TEST(HotRowsTest, TheHottestRowsOfASkewedStreamAreFoundWithTheirErrors) {
   constexpr int kRows = 100'000, kRequests = 200'000;

@@ -228,13 +228,20 @@ std::string HiddenKey(const HotRowName& name) {
   return shown;
 }
 
-// The distance to the next item is random, with the mean one_of_: requests that come in a pattern
-// are not met always at the same place of it.
+// Each item is chosen by chance, one in one_of_, whichever were chosen before it: requests that
+// come in a pattern are not met always at the same place of it, and where one_of_ changes, the
+// number may be drawn anew without an item being counted too high or too low.
+uint64_t HotRowSampler::DrawPassedOver() {
+  if (one_of_ == 1) return 0;
+  const double chance = static_cast<double>(random_()) / (std::minstd_rand::max() + 1.0);
+  return static_cast<uint64_t>(std::log(chance) / std::log1p(-1.0 / one_of_));
+}
+
 void HotRowSampler::AddTurn(const Turn& turn, const std::vector<TurnItem>& items) {
   if (rows_ == nullptr) return;
   items_ += items.size();
   uint64_t at = until_next_;
-  for (; at < items.size(); at += one_of_ == 1 ? 1 : 1 + random_() % (2 * one_of_ - 1)) {
+  for (; at < items.size(); at += 1 + DrawPassedOver()) {
     Look(turn, items[at]);
     if (kept_.size() < many_kept_) continue;
     one_of_ = std::min(2 * one_of_, kOneOfMax);
@@ -285,7 +292,8 @@ void HotRowSampler::Flush(int64_t now_ms) {
   flushed_ms_ = now_ms;
   const uint64_t wanted =
       std::max<uint64_t>(1, model::kHotSamplesPerSecond * static_cast<uint64_t>(period_ms) / 1000);
-  one_of_ = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, kOneOfMax));
+  const auto one_of = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, kOneOfMax));
+  if (std::exchange(one_of_, one_of) != one_of) until_next_ = DrawPassedOver();
   items_ = 0;
   many_kept_ = kManyKept;
   if (kept_.empty()) return;

@@ -1,14 +1,15 @@
 // Which rows are asked for most, and waited for longest, of late.
 //
-// Each worker looks at some of its requests, chosen at random: all of them while there are few, and
-// about kHotSamplesPerSecond a second of many; each then counts for as many as it was chosen of.
-// Lock waits are all counted. Slices of ten seconds keep the rows with the highest counts by the
+// Each worker looks at some of its requests: at all of them while there are few, and of many at
+// about kHotSamplesPerSecond a second, chosen at random. One that is chosen out of n counts for n.
+// Each lock wait is counted. Slices of ten seconds keep the rows with the highest counts by the
 // Space-Saving algorithm (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k
 // Elements in Data Streams, 2005).
 //
 // Errors: a row that was asked for n times is shown with n + e +- 2 * sqrt(n * w) in 19 of 20
-// cases, w being how many requests a chosen one counts for, and e at most `overcount`: what the row
-// whose place it took had been counted.
+// cases, w being how many requests a chosen one counts for, and e at most `overcount`: the count of
+// the row that it has pushed out of the slice. The time of a row's lock waits is too long by as
+// much as that of the row that it has pushed out, whose number of lock waits is lost.
 // Threads: a sampler from its worker's thread; HotRows from any.
 // Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 60 slices;
 //         a key is shown up to kHotKeyBytesMax bytes. About 11 MB for a plugin when all are full.
@@ -47,10 +48,10 @@ std::string HiddenKey(const HotRowName& name);
 
 struct HotRowCounts {
   uint64_t requests = 0;
-  uint64_t merged = 0;  ///< Requests that shared one change of the row.
-  uint64_t lock_waits = 0;
-  uint64_t lock_ns = 0;
-  uint64_t overcount = 0;  ///< By how many `requests` may be too high because rows left a slice.
+  uint64_t merged = 0;      ///< Requests that shared one change of the row.
+  uint64_t lock_waits = 0;  ///< Without those of the row whose place in a slice it has taken.
+  uint64_t lock_ns = 0;     ///< With that of the row whose place in a slice it has taken.
+  uint64_t overcount = 0;   ///< By how many `requests` may be too high because rows left a slice.
 
   HotRowCounts& operator+=(const HotRowCounts& other);
 };
@@ -136,16 +137,18 @@ class HotRowSampler {
   /// The first value of many_kept_ after each Flush.
   static constexpr size_t kManyKept = 200;
 
+  /// How many items are passed over before one is chosen.
+  uint64_t DrawPassedOver();
   void Look(const Turn& turn, const TurnItem& item);
   void Keep(const RowName& row, const HotRowCounts& counts);
 
   HotRows* const rows_;
   HotRows::Rows kept_;
   std::minstd_rand random_{1};
-  uint64_t until_next_ = 0;       ///< How many items are passed over before one is chosen.
+  uint64_t until_next_ = 0;       ///< How many items are to be passed over; drawn with one_of_.
   uint32_t one_of_ = 1;           ///< A chosen item counts for so many.
   uint64_t items_ = 0;            ///< Since the last Flush.
-  size_t many_kept_ = kManyKept;  ///< When there are so many rows, it looks at fewer items.
+  size_t many_kept_ = kManyKept;  ///< With so many rows in kept_ it looks at fewer items.
   int64_t flushed_ms_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "exec/turn.h"
+#include "exec/unit.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -159,12 +160,34 @@ class HotRowSamplerTest : public testing::Test {
       item.progress = TurnItem::Progress::kFinished;
       item.item.kind = Item::Kind::kRequest;
       item.item.index = &index_;
-      item.item.request.find.op = model::CompareOp::kEq;
-      item.item.request.find.limit = 1;
-      item.item.request.find.key = {&value, 1};
-      item.item.request.find.key_parts_given = 1;
+      item.item.request.find = FindOf(value);
     }
     sampler_.AddTurn(turn_, items);
+  }
+  /// Turns of one item each, which finds the row with this key `count` times.
+  void RunUnits(const std::string& key, size_t count, int turns) {
+    const model::Value value{std::string_view(key)};
+    std::vector<UnitRequest> requests(count);
+    for (UnitRequest& one : requests) {
+      one.index = &index_;
+      one.request.find = FindOf(value);
+    }
+    Unit unit;
+    unit.requests = requests;
+    std::vector<TurnItem> items(1);
+    items[0].client = &client_;
+    items[0].progress = TurnItem::Progress::kFinished;
+    items[0].item.kind = Item::Kind::kRequest;
+    items[0].item.unit = &unit;
+    for (int i = 0; i < turns; ++i) sampler_.AddTurn(turn_, items);
+  }
+  static model::Find FindOf(const model::Value& key) {
+    model::Find find;
+    find.op = model::CompareOp::kEq;
+    find.limit = 1;
+    find.key = {&key, 1};
+    find.key_parts_given = 1;
+    return find;
   }
 
   engine::Index index_{{"shop", "product", "", {"name"}, {}}, 1, 1};
@@ -214,15 +237,35 @@ TEST_F(HotRowSamplerTest, ABurstIsCountedWithoutMemoryForEachRequest) {
   EXPECT_NEAR(static_cast<double>(RequestsOf(rows_.Top(10, 1100), "burst")), 500'000, 100'000);
 }
 
+// A sampler that has many rows before its next Flush chooses fewer items, and after it more again.
+TEST_F(HotRowSamplerTest, ItemsOfManyRowsCountForAll) {
+  sampler_.Flush(1000);
+  constexpr int kPeriods = 500, kItems = 200, kRowsOfItem = 100;
+  for (int period = 1; period <= kPeriods; ++period) {
+    RunUnits("a", kRowsOfItem, kItems);
+    sampler_.Flush(1000 + 100 * period);
+  }
+  const HotRows::Rows top = rows_.Top(600, 1000 + 100 * kPeriods);
+  constexpr double kTruth = 1.0 * kPeriods * kItems * kRowsOfItem;
+  EXPECT_NEAR(static_cast<double>(RequestsOf(top, "a")), kTruth, kTruth / 10);
+}
+
+TEST_F(HotRowSamplerTest, FewRequestsAreAllCountedAgainAfterABurst) {
+  sampler_.Flush(1000);
+  for (int i = 0; i < 5'000; ++i) Run("burst", 100);
+  sampler_.Flush(1100);
+  sampler_.Flush(1200);
+  for (int i = 0; i < 50; ++i) Run("slow", 1);
+  sampler_.Flush(1300);
+  EXPECT_EQ(RequestsOf(rows_.Top(10, 1300), "slow"), 50u);
+}
+
 TEST_F(HotRowSamplerTest, ALockWaitCountsForItsRow) {
   const model::Value key{std::string_view("7")};
   Item item;
   item.kind = Item::Kind::kRequest;
   item.index = &index_;
-  item.request.find.op = model::CompareOp::kEq;
-  item.request.find.limit = 1;
-  item.request.find.key = {&key, 1};
-  item.request.find.key_parts_given = 1;
+  item.request.find = FindOf(key);
   sampler_.AddLockWait(item, 4'000);
   sampler_.Flush(1000);
   const HotRows::Rows top = rows_.Top(10, 1000);

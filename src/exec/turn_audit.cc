@@ -13,20 +13,68 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Whether a request was refused before a table was touched: SQL tells of no access then.
-bool IsRefusedEarly(const model::Error& answer) {
+/// Whether a request was refused before a table was touched: SQL tells of no access then. A table
+/// that is not served is refused while it is opened. Requests of a unit that come before such a one
+/// have been executed, and a DEFAULT of a table that is served may ask a sequence for a row's
+/// value.
+bool IsRefusedEarly(const Item& item, const model::Error& answer) {
+  using model::ErrorCode;
   switch (answer.code) {
-    case model::ErrorCode::kDenied:
-    case model::ErrorCode::kUnauth:
-    case model::ErrorCode::kAccountRate:
-    case model::ErrorCode::kOpenTable:
-    case model::ErrorCode::kLockTables:
-    case model::ErrorCode::kOffline:
-    case model::ErrorCode::kNotReady:
+    case ErrorCode::kUnauth:
+    case ErrorCode::kDenied:
+    case ErrorCode::kAccountRate:
+    case ErrorCode::kOpenTable:
+    case ErrorCode::kOffline:
+    case ErrorCode::kLockTables:
+    case ErrorCode::kNotReady:
       return true;
-    default:
-      return false;
+    case ErrorCode::kView:
+    case ErrorCode::kSystemTable:
+    case ErrorCode::kTableEngine:
+    case ErrorCode::kUnserved:
+      return item.unit == nullptr;
+    case ErrorCode::kSequence:
+      return item.unit == nullptr && !item.request.is_write();
+    case ErrorCode::kNone:
+    case ErrorCode::kCmd:
+    case ErrorCode::kLineLength:
+    case ErrorCode::kAuthtype:
+    case ErrorCode::kNeedtls:
+    case ErrorCode::kIdxnum:
+    case ErrorCode::kFld:
+    case ErrorCode::kStmtnum:
+    case ErrorCode::kNumber:
+    case ErrorCode::kInvalueslen:
+    case ErrorCode::kFiltertype:
+    case ErrorCode::kFilterfld:
+    case ErrorCode::kOp:
+    case ErrorCode::kKlen:
+    case ErrorCode::kValuesCount:
+    case ErrorCode::kReadonly:
+    case ErrorCode::kModop:
+    case ErrorCode::kToken:
+    case ErrorCode::kClientName:
+    case ErrorCode::kTrigger:
+    case ErrorCode::kVersioned:
+    case ErrorCode::kGalera:
+    case ErrorCode::kKpnum:
+    case ErrorCode::kFilterblob:
+    case ErrorCode::kNotimpl:
+    case ErrorCode::kIndexop:
+    case ErrorCode::kCharset:
+    case ErrorCode::kTokenTable:
+    case ErrorCode::kTokenDiffers:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kGroup:
+    case ErrorCode::kResultsize:
+    case ErrorCode::kKilled:
+    case ErrorCode::kEngine:
+    case ErrorCode::kLockWait:
+    case ErrorCode::kDeadlock:
+    case ErrorCode::kInternal:
+      break;
   }
+  return false;
 }
 
 class AccessTeller {
@@ -80,7 +128,7 @@ void Turn::TellAccesses(engine::Session& session, std::span<TurnItem> items) {
     const Frontend& frontend = *item.client->frontend;
     const bool is_due = item.item.kind == Item::Kind::kRequest && frontend.tells_accesses() &&
                         item.is_answered() && !item.gives_way && !item.is_told &&
-                        !IsRefusedEarly(item.answer);
+                        !IsRefusedEarly(item.item, item.answer);
     if (!is_due) continue;
     item.is_told = has_told = true;
     AccessTeller teller(session, frontend);

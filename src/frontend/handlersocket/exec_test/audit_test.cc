@@ -78,6 +78,28 @@ TEST_F(AuditTest, WhatReachesNoTableIsNotTold) {
   EXPECT_TRUE(test_.store.Accesses().empty());
 }
 
+TEST_F(AuditTest, WhatIsRefusedWhileItsTableIsOpenedIsNotTold) {
+  using model::ErrorCode;
+  LineClient client = test_.ConnectAndOpen();
+  const auto refuse = [this](ErrorCode code) {
+    test_.store.SetHook([code](const engine::fake::Call& call) {
+      return call.kind == engine::fake::Call::Kind::kExecute ? engine::Outcome::Fail(code)
+                                                             : engine::Outcome();
+    });
+  };
+  for (const ErrorCode code :
+       {ErrorCode::kOpenTable, ErrorCode::kView, ErrorCode::kSequence, ErrorCode::kSystemTable,
+        ErrorCode::kTableEngine, ErrorCode::kUnserved}) {
+    refuse(code);
+    EXPECT_TRUE(client.Ask(kFind1).starts_with("1\t1\t"));
+    EXPECT_TRUE(test_.store.Accesses().empty()) << model::Name(code);
+  }
+  refuse(ErrorCode::kIndexop);
+  EXPECT_EQ("2\t1\tindexop", client.Ask(kFind1));
+  EXPECT_EQ((Accesses{"app read test.t"}), test_.store.Accesses());
+  test_.store.SetHook({});
+}
+
 TEST_F(AuditTest, TheVariableDecidesForOpenConnectionsToo) {
   audits = false;
   LineClient client = test_.ConnectAndOpen();

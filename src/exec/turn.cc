@@ -392,6 +392,7 @@ void Turn::AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome
 
 // Items of kind kReply took no part in the transaction: their answers stand.
 void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
+  merges_ = false;  // Nothing is left of what was merged.
   for (TurnItem& item : items) {
     if (!item.is_answered()) continue;
     base::Buffer& out = item.client->out->bytes();
@@ -404,6 +405,7 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
       continue;
     }
     item.answer = error;
+    if (item.item.unit != nullptr) item.item.unit->position = 0;  // None of its requests failed.
     item.client->frontend->ReplyError(item.item, item.answer, out);
   }
 }
@@ -438,10 +440,9 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
 }
 
 void Turn::GiveUp(std::span<TurnItem> items) {
-  merges_ = false;  // Nothing is left of what was merged.
   times_.executed_ns = times_.ended_ns = base::NowNs();
   for (TurnItem& item : items) {
-    if (item.waits() && !item.client->stopped()) item.client->stopped_at = &item;
+    if (item.is_left() && !item.client->stopped()) item.client->stopped_at = &item;
   }
   AnswerAll(items, {model::ErrorCode::kDeadlock});
   Finish(items);

@@ -111,6 +111,10 @@ struct TurnItem {
   TurnItem* next_in_row = nullptr;
 
   bool waits() const { return wait != Wait::kNo; }
+  /// Whether no turn answers it as it is: it waits for a lock, opens what is locked, or logs in.
+  bool is_left() const {
+    return waits() || (item.kind != Item::Kind::kReply && item.kind != Item::Kind::kRequest);
+  }
   /// Whether it has an answer that stands.
   bool is_settled() const { return stands != Stands::kNothing; }
   /// Gives the item an answer that stands. A change that stands stays one.
@@ -228,7 +232,8 @@ class Turn {
   /// ended.
   void AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome);
   static void ReplySettled(const TurnItem& item, base::Buffer& out);
-  static void AnswerAll(std::span<TurnItem> items, model::Error error);
+  /// Answers that nothing of a transaction was done.
+  void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);
   /// Answers that the transaction was lost each time it was tried.

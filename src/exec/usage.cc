@@ -128,7 +128,7 @@ void UsageBlock::Add(const engine::Index& index, const model::Account* account,
 
 void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
   if (usage_ == nullptr) return;
-  const ItemRun* first = nullptr;  // Of those that `counts` are of.
+  const ItemRun* first = nullptr;  // The first of the runs that `counts` adds up.
   UsageCounts counts{};
   for (const ItemRun& run : runs) {
     if (run.index == nullptr) continue;
@@ -141,7 +141,7 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
     }
     Of(counts, Used::kWholeNs) += static_cast<uint64_t>(answered_ns - run.since_ns) * run.items;
     if (run.unit != nullptr) {
-      AddUnit(*run.unit, run.account, counts);
+      AddUnit(*run.unit, run.account, run.errors != 0, counts);
       continue;
     }
     first = goes_on ? first : &run;
@@ -156,15 +156,18 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
 }
 
 // `counts` has what the unit has taken as a whole: the index of its first request gets it. An error
-// counts for the request that it is of, or for the first.
-void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, UsageCounts counts) {
-  const size_t failed = std::max(unit.position, 1u) - 1;
+// counts for the request that it is of, or for the first: a unit that was applied, or has stopped,
+// is an error as a whole where its commit has failed.
+void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, bool is_error,
+                         UsageCounts counts) {
+  const bool has_failed = unit.end == Unit::End::kFailed;
+  const size_t failed = has_failed ? std::max(unit.position, 1u) - 1 : 0;
   for (size_t i = 0; i < unit.requests.size(); ++i) {
     const UnitRequest& one = unit.requests[i];
     ++Of(counts, Used::kRequests);
     if (one.request.is_write()) ++Of(counts, Used::kWrites);
-    if (unit.end == Unit::End::kApplied) Of(counts, RowsOf(one.request)) += one.rows;
-    if (unit.end == Unit::End::kFailed && i == failed) ++Of(counts, Used::kErrors);
+    if (!is_error && unit.end == Unit::End::kApplied) Of(counts, RowsOf(one.request)) += one.rows;
+    if ((is_error || has_failed) && i == failed) ++Of(counts, Used::kErrors);
     Add(*one.index, account, std::exchange(counts, {}));
   }
 }
@@ -178,7 +181,7 @@ void UsageBlock::AddWaited(const Item& item, const model::Account* account, uint
   Of(counts, Used::kLockWaits) = 1;
   Of(counts, Used::kLockNs) = static_cast<uint64_t>(lock_ns);
   Of(counts, Used::kWholeNs) = static_cast<uint64_t>(whole_ns);
-  if (item.unit != nullptr) return AddUnit(*item.unit, account, counts);
+  if (item.unit != nullptr) return AddUnit(*item.unit, account, is_error, counts);
   Of(counts, Used::kRequests) = 1;
   Of(counts, Used::kErrors) = is_error ? 1 : 0;
   Of(counts, Used::kWrites) = item.request.is_write() ? 1 : 0;

@@ -136,7 +136,7 @@ class UsageBlock {
  private:
   friend class Usage;
   void Add(const engine::Index& index, const model::Account* account, const UsageCounts& counts);
-  void AddUnit(const Unit& unit, const model::Account* account, UsageCounts counts);
+  void AddUnit(const Unit& unit, const model::Account* account, bool is_error, UsageCounts counts);
 
   Usage* const usage_;
   const std::string mode_;

@@ -103,6 +103,34 @@ TEST_F(UsageTest, EachRequestOfAUnitCountsForItsOwnIndex) {
   EXPECT_EQ(Of(usage_.accounts().at({"wr", "ann", "%"}), Used::kRequests), 7u);
 }
 
+TEST_F(UsageTest, AUnitWhoseCommitFailedHasChangedNothingAndIsAnError) {
+  std::array<UnitRequest, 2> requests{{{&stock_, {}, true, 1}, {&orders_, {}, true, 1}}};
+  requests[0].request.find.modification = model::Modification::kDelete;
+  Unit unit;
+  unit.requests = requests;
+  unit.writes = true;
+  TurnItem item = Request(of_ann_, stock_, 2, true);
+  item.item.unit = &unit;
+  item.answer = model::Error::Engine(5);
+  unit.end = Unit::End::kApplied;
+  AddTurn(block_, {item}, 1500);
+  unit.end = Unit::End::kStopped;
+  unit.position = 2;
+  AddTurn(block_, {item}, 1500);
+  unit.end = Unit::End::kApplied;
+  unit.position = 0;
+  block_.AddWaited(item.item, ann_.account(), 2, /*is_error=*/true, 300, 400);
+  const Usage::Indexes indexes = usage_.indexes();
+  const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
+  const UsageCounts& orders = indexes.at({"shop", "orders", "by_user"});
+  EXPECT_EQ(Of(stock, Used::kRequests), 3u);
+  EXPECT_EQ(Of(stock, Used::kRowsChanged), 0u);
+  EXPECT_EQ(Of(stock, Used::kErrors), 3u);
+  EXPECT_EQ(Of(orders, Used::kRequests), 3u);
+  EXPECT_EQ(Of(orders, Used::kRowsRead), 0u);
+  EXPECT_EQ(Of(orders, Used::kErrors), 0u);
+}
+
 TEST_F(UsageTest, AWaitForALockCounts) {
   block_.AddWaited(Request(of_ann_, stock_, 0, true).item, ann_.account(), 1, false, 300, 400);
   const Usage::Indexes indexes = usage_.indexes();

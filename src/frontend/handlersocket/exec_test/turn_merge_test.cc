@@ -240,6 +240,21 @@ TEST_F(TurnMergeTest, DeadlockOnARowRunsTheBatchAgain) {
   EXPECT_EQ(3u, Unmerged(RanAlone::kRerun));
 }
 
+// Tables and hot rows count merged requests as the server's counters do.
+TEST_F(TurnMergeTest, RequestsWhoseCommitFailedWereNotMerged) {
+  ConnectBuyer();
+  ConnectBuyer();
+  for (const bool fails : {true, false}) {
+    store_.SetHook(engine::fake::FailCommits(fails ? 1 : 0, Error::Engine(5)));
+    for (Peer& peer : peers_) Send(peer, Take("3"));
+    Run();
+    for (Peer& peer : peers_) EXPECT_EQ(fails, peer.TakeReplies() == "1\t1\t5\n");
+    for (const TurnItem& item : turn_.items()) EXPECT_EQ(!fails, turn_.IsMerged(item));
+    EXPECT_EQ(fails ? 0u : 2u, Stat(Stat::kMergedRequests));
+    NextTurn();
+  }
+}
+
 // KILL QUERY of the read that locks a shared row ends one request, as without a shared row.
 TEST_F(TurnMergeTest, KillQueryOfTheLockingReadKillsARequest) {
   Peer& one = ConnectBuyer();

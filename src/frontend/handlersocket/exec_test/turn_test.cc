@@ -89,6 +89,31 @@ TEST_F(TurnTest, BatchThatAlwaysLosesToAnotherNodeIsAnsweredInTime) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
 }
 
+// The batch is lost before it comes to the item, which is there because its names are locked.
+TEST_F(TurnTest, WhatAFrontendOpensForItselfIsNotAnsweredWhenItsBatchLoses) {
+  Peer& one = Connect();
+  Peer& two = Connect();
+  Send(one, "0\t+\t2\t9\t90\n");
+  Send(two, "0\t=\t1\t1\n");
+  const engine::IndexNames names{"test", "t", "", {"v"}, {}};
+  TurnItem& opens = turn_.Add(two.client);
+  opens.item.kind = Item::Kind::kSilentOpen;
+  opens.item.names = &names;
+  opens.input_begin = opens.input_end = two.parsed;
+  turn_.Added();
+  turn_.LimitConflicts(-1);
+  SetHook([](const Call& call) {
+    if (call.kind != Call::Kind::kExecute) return Outcome();
+    Outcome outcome = Outcome::Make(Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+    outcome.transaction_lost = true;
+    return outcome;
+  });
+  Run();
+  EXPECT_EQ("1\t1\t149\n", one.TakeReplies());
+  EXPECT_EQ("1\t1\t149\n", two.TakeReplies());
+  EXPECT_EQ(&opens, two.client.stopped_at);
+}
+
 TEST_F(TurnTest, FailedStatementLeavesNothingAndTheOthersStand) {
   Peer& one = Connect();
   Peer& two = Connect();

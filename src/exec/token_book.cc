@@ -175,7 +175,18 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
                                    const std::function<engine::Outcome()>& execute) const {
   const size_t begin = out.size();
   Looker looker(request, NowSeconds() - settings_.ttl_s, out);
-  engine::Outcome outcome = Edit(session, *indexes_[kByToken], request.token, looker);
+  // A unit has taken its locks by now.
+  const bool refuses = session.WaitsForLocks() && session.HoldsRows();
+  engine::Outcome outcome;
+  {
+    const engine::RefusedWaits refused(session, refuses);
+    outcome = Edit(session, *indexes_[kByToken], request.token, looker);
+  }
+  if (refuses && outcome.result == engine::Outcome::Result::kBusy) {
+    const bool is_lost = outcome.transaction_lost;
+    outcome = engine::Outcome::Make(engine::Outcome::Result::kGivesWay, {ErrorCode::kLockWait});
+    outcome.transaction_lost = is_lost;
+  }
   if (!outcome.ok()) {
     out.Truncate(begin);
     return outcome;
@@ -242,8 +253,17 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
   const uint64_t now_s = NowSeconds();
   const std::string created_s = std::to_string(now_s);
   Keeper keeper(request, answer, created_s, now_s - settings_.ttl_s);
-  engine::Outcome kept = Edit(session, *indexes_[kByToken], request.token, keeper);
-  if (kept.ok() && keeper.came_too_late()) {
+  // The request holds its rows by now, which others want: they are given back where the token's row
+  // would have to be waited for.
+  const bool waits = session.WaitsForLocks();
+  engine::Outcome kept;
+  {
+    const engine::RefusedWaits refused(session);
+    kept = Edit(session, *indexes_[kByToken], request.token, keeper);
+  }
+  if (waits && kept.result == engine::Outcome::Result::kBusy) {
+    kept = engine::Outcome::Make(engine::Outcome::Result::kGivesWay, {ErrorCode::kLockWait});
+  } else if (kept.ok() && keeper.came_too_late()) {
     kept = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
   if (!kept.ok()) return kept;

@@ -203,7 +203,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     return Transaction::kCommitted;
   }
   was_conflict_ = commit.result == Result::kConflict;
-  if (was_conflict_ || (commit.result == Result::kTooLarge && items.size() > 1)) {
+  if (was_conflict_ || (commit.result == Result::kTooLarge && MayFitNextTime(items))) {
     too_large_ = !was_conflict_;
     DropReplies(items);
     for (TurnItem& each : items) each.client->stopped_at = nullptr;
@@ -366,7 +366,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
   if (outcome.result == Result::kRowLost) return StopMerging();
   if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
-    item.wait = TurnItem::Wait::kForItsRow;
+    item.wait = outcome.waits_elsewhere ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
   } else if (outcome.result == Result::kTooLarge && !alone) {
     too_large_ = true;
   } else if (outcome.result == Result::kConflict) {

@@ -206,6 +206,9 @@ class Turn {
   Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   engine::Outcome EndReads(engine::Session& session);
+  /// Whether the items, which were too large for their transaction, may fit when they run again. A
+  /// unit then takes no locks first, which is so once.
+  static bool MayFitNextTime(std::span<TurnItem> items);
   /// False when the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// False when the transaction is lost. `alone`: no other request is in the transaction.

@@ -1,5 +1,8 @@
 // How the requests of a batch that name the same row are executed on one copy of it.
+#include <utility>
+
 #include "exec/turn.h"
+#include "exec/unit.h"
 
 namespace rowsocket::exec {
 
@@ -102,15 +105,23 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
 // so anyway. A lock in the way is not waited for here: units wait before they begin, and would wait
 // a second time when they run again.
 bool Turn::CloseRows(engine::Session& session) {
-  const bool refuses = session.WaitsForLocks();
-  if (refuses) session.RefuseWaits(true);
+  const engine::RefusedWaits refused(session);
   const engine::Outcome outcome = session.CloseRows(&open_rows_);
-  if (refuses) session.RefuseWaits(false);
   if (outcome.ok()) return true;
   was_conflict_ = outcome.result == Result::kConflict;
   too_large_ = outcome.result == Result::kTooLarge;
   if (outcome.result != Result::kDeadlock && !was_conflict_) StopMerging();
   return false;
+}
+
+// Several items fit one by one, perhaps. A unit that has taken its locks first has had these
+// requests taken back, which in MariaDB keeps it from being committed while an ALTER copies their
+// table: it runs once more without that, as the locks that it has waited for were free. Where one
+// of them is held again, the unit runs as before, and in the end is answered as after a deadlock.
+bool Turn::MayFitNextTime(std::span<TurnItem> items) {
+  if (items.size() > 1) return true;
+  Unit* const unit = items.front().item.unit;
+  return unit != nullptr && std::exchange(unit->waits_count, 0) != 0;
 }
 
 // Lets the batch run again, one by one.

@@ -16,6 +16,13 @@ Outcome BeginAnew() {
   return outcome;
 }
 
+/// The unit is to run again a moment later, when it has let go of its locks.
+Outcome GiveWay(bool transaction_lost = false) {
+  Outcome outcome = Outcome::Make(Result::kGivesWay, {model::ErrorCode::kLockWait});
+  outcome.transaction_lost = transaction_lost;
+  return outcome;
+}
+
 Outcome Judge(Unit& unit, engine::Session& session) {
   for (uint32_t i = 0; i < unit.requests.size(); ++i) {
     const Outcome outcome = session.MayExecute(*unit.requests[i].index, unit.requests[i].request);
@@ -26,24 +33,37 @@ Outcome Judge(Unit& unit, engine::Session& session) {
   return {};
 }
 
-/// Takes the locks that the unit has had to wait for, and waits for them: each request is executed
-/// and taken back, after which its locks stay.
+/// Takes the locks that the unit has had to wait for: each request is executed and taken back,
+/// after which its locks stay. Only the first is waited for: a row that batches need would else be
+/// held as long as another lock is waited for. One that is not free behind it comes first in the
+/// next attempt, a moment later.
 Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   if (session.HoldsRows()) {
     if (!unit.WaitsElsewhere()) return {};
     // Other items of this turn hold rows that batches need: the unit runs without these items, a
     // moment later.
-    return Outcome::Make(Result::kGivesWay, {model::ErrorCode::kLockWait});
+    return GiveWay();
   }
   for (uint32_t i = 0; i < unit.waits_count; ++i) {
     Outcome outcome = session.BeginUnit();
     if (!outcome.ok()) return outcome;
-    outcome = execute(unit.waits[i], false);
+    {
+      const engine::RefusedWaits refused(session, i != 0);
+      outcome = execute(unit.waits[i], false);
+    }
+    if (i != 0 && outcome.result == Result::kBusy) {
+      std::rotate(unit.waits.begin(), unit.waits.begin() + i, unit.waits.begin() + i + 1);
+      // With innodb_rollback_on_timeout the lock that is not free has cost the transaction.
+      if (outcome.transaction_lost) return GiveWay(/*transaction_lost=*/true);
+      const Outcome taken_back = session.EndUnit(false);
+      return taken_back.ok() ? GiveWay() : taken_back;
+    }
     if (outcome.transaction_lost) return outcome;
     const Outcome taken_back = session.EndUnit(false);
     if (!taken_back.ok()) return taken_back;
     if (model::EndsWait(outcome.error)) {
       unit.position = unit.waits[i] + 1u;
+      outcome.waits_elsewhere = unit.waits[i] != unit.named;
       return outcome;
     }
   }
@@ -51,13 +71,11 @@ Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& exe
 }
 
 Outcome CloseRowsReachedByRequests(const Unit& unit, engine::Session& session) {
-  const bool refuses = session.WaitsForLocks();
-  if (refuses) session.RefuseWaits(true);
+  const engine::RefusedWaits refused(session);
   Outcome outcome;
   for (size_t i = 0; i < unit.requests.size() && outcome.ok(); ++i) {
     outcome = session.CloseRowsReachedBy(*unit.requests[i].index, unit.requests[i].request);
   }
-  if (refuses) session.RefuseWaits(false);
   return outcome;
 }
 
@@ -78,9 +96,13 @@ Outcome RunOnce(Unit& unit, engine::Session& session,
 
 }  // namespace
 
-void Unit::NoteWait(uint32_t request) {
+bool Unit::HasWaitedIn(uint32_t request) const {
   const auto end = waits.begin() + waits_count;
-  if (std::find(waits.begin(), end, request) != end || waits_count == waits.size()) return;
+  return std::find(waits.begin(), end, request) != end;
+}
+
+void Unit::NoteWait(uint32_t request) {
+  if (HasWaitedIn(request) || waits_count == waits.size()) return;
   waits[waits_count++] = static_cast<uint16_t>(request);
 }
 
@@ -101,18 +123,25 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   const bool waits = session.WaitsForLocks();
   if (waits) outcome = TakeLocks(unit, session, execute);
   if (!outcome.ok()) return outcome;
+  const uint32_t waits_before = unit.waits_count;
   outcome = RunOnce(unit, session, body);
-  const bool is_busy = outcome.result == Result::kBusy;
-  if (is_busy) outcome.waits_elsewhere = unit.position != unit.named + 1;
-  return waits && is_busy ? BeginAnew() : outcome;
+  if (outcome.result != Result::kBusy) return outcome;
+  outcome.waits_elsewhere = unit.position != unit.named + 1;
+  if (!waits) return outcome;
+  // A request whose lock could not be taken before fails without what those before it do. The unit
+  // must not wait while it holds their rows, so that it runs again and again.
+  const bool is_known =
+      unit.waits_count == waits_before && unit.position != 0 && unit.HasWaitedIn(unit.position - 1);
+  if (!is_known) return BeginAnew();
+  outcome.result = Result::kGivesWay;
+  return outcome;
 }
 
 Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   unit.end = Unit::End::kFailed;
   unit.rows = 0;
   unit.is_merged = false;
-  const bool refuses = unit.writes && session.WaitsForLocks();
-  if (refuses) session.RefuseWaits(true);
+  const engine::RefusedWaits refused(session, unit.writes);
   Outcome outcome;
   for (uint32_t i = 0; i < unit.requests.size(); ++i) {
     unit.position = i + 1;
@@ -127,7 +156,6 @@ Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& e
       break;
     }
   }
-  if (refuses) session.RefuseWaits(false);
   if (outcome.ok() && unit.end != Unit::End::kStopped) {
     unit.end = Unit::End::kApplied;
     unit.position = 0;

@@ -5,9 +5,11 @@
 // applied, which is no error. An optional request goes on.
 //
 // A unit that meets the lock of another session waits for it in the lane, and holds nothing
-// meanwhile: there it first takes the locks that it has had to wait for, in the order in which it
-// has met them, and then runs without waiting. Where it meets another lock, its transaction is
-// given up, and it begins anew with one more lock to take first.
+// meanwhile: there it first takes the locks that it has had to wait for, of which it waits for the
+// first alone, and then runs without waiting. Where it meets another lock, its transaction is given
+// up, and it begins anew with one more lock to take first. A lock that a request meets only behind
+// those before it (of the parent of a row that they have inserted) cannot be taken first: the unit
+// lets go of everything, and tries again a moment later, for as long as a wait for a row may take.
 //
 // Threads: one at a time. Lifetime: in the arena of the item that has it. Limits: kUnitRequestsMax
 // requests, of RESP kUnitKeysMax; kUnitWaitsMax locks of others: a unit that meets more ends as
@@ -50,12 +52,14 @@ struct Unit {
   uint32_t waits_count = 0;
 
   void NoteWait(uint32_t request);
+  /// Whether the request, from 0, has met a lock of others that is noted.
+  bool HasWaitedIn(uint32_t request) const;
   /// Whether it has met a lock other than that of its named request's row.
   bool WaitsElsewhere() const;
 };
 
-/// Executes the request with this index in the unit, appends its reply, and takes back what it had
-/// appended where `appends` is false.
+/// Executes the request at the position `request` of Unit::requests, from 0, and appends its reply.
+/// Where `appends` is false, nothing stays appended.
 using ExecuteInUnit = std::function<engine::Outcome(uint32_t request, bool appends)>;
 
 /// Executes the unit: judges each request, then runs `body`, which calls RunRequests, and keeps

@@ -1,11 +1,31 @@
 // How a thread of the wait lane gets a group's requests executed.
+#include <algorithm>
 #include <chrono>
 #include <new>
 
+#include "base/clock.h"
 #include "exec/wait_lane.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
+
+namespace {
+
+/// Whether requests that give way are answered now and executed no more. A request that gives way
+/// to a DDL statement is executed kBackOffsMax times. Units that have met a row lock while they
+/// held rows of their own are executed for as long as a wait for a row takes, and at least
+/// kUnitWaitsMax times, so that each lock that a unit may need can be the one that it waits for
+/// first.
+bool IsOver(const WaitJobs& left, int64_t tries, int64_t waited_ms,
+            const engine::Session& session) {
+  const bool all_wait_for_rows = std::all_of(left.begin(), left.end(), [](const auto& job) {
+    return job->outcome.error.code == model::ErrorCode::kLockWait;
+  });
+  if (!all_wait_for_rows) return tries >= model::kBackOffsMax;
+  return tries >= int64_t{model::kUnitWaitsMax} && waited_ms >= session.row_wait_ms();
+}
+
+}  // namespace
 
 // Where memory runs out, the clients whose requests have no answer yet are lost.
 void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
@@ -22,7 +42,10 @@ void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
 
 // Requests that give way run again a moment later, without the others.
 void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, WaitJobs& done) {
-  for (uint32_t attempt = 0; attempt < model::kBackOffsMax; ++attempt) {
+  size_t count = 0;
+  int64_t tries = 0;
+  int64_t since_ms = 0;
+  for (;;) {
     if (left.front()->item.opens())
       Open(session, *left.front());
     else
@@ -31,7 +54,13 @@ void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, Wai
       return job.outcome.result != engine::Outcome::Result::kGivesWay;
     });
     if (left.empty()) return;
-    if (!Pause(session)) break;
+    // Where one has ended, the lock that the others wait for has another holder.
+    if (left.size() != count) {
+      count = left.size();
+      tries = 0;
+      since_ms = base::CoarseNowMs();
+    }
+    if (IsOver(left, ++tries, base::CoarseNowMs() - since_ms, session) || !Pause(session)) break;
   }
   // The requests left over are answered with the error of their last attempt.
   if (!left.front()->item.opens()) turn.FinishThoseThatGiveWay();

@@ -68,11 +68,16 @@ class WaitLaneTest : public ::testing::Test {
                        {{"1", "10"}, {"2", "20"}, {"3", "30"}});
     settings_.writable = true;
     frontend_.emplace(settings_);
+    Open("P\t0\ttest\tt\t\tv\n");
+  }
+
+  /// Opens an index for all jobs. No job may be under way.
+  void Open(const std::string& line) {
     engine::fake::Session session(store_, engine::LockWait::kNever);
     base::Arena arena;
     Item item;
     std::shared_ptr<engine::Index> index;
-    frontend_->Parse("P\t0\ttest\tt\t\tv\n", false, arena, &item);
+    frontend_->Parse(line, false, arena, &item);
     const engine::Outcome outcome = session.OpenIndex(*item.names, &index);
     frontend_->Opened(item, outcome, std::move(index));
   }

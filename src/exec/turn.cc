@@ -347,14 +347,14 @@ bool Turn::IsBeforePermanent(const TurnItem& item) const {
   });
 }
 
-// The number of short requests in a turn is limited, but a few long ones would keep all others
-// waiting, even after their client has gone. Requests in the lane have waited together and end
-// together, without this limit.
+// Replies take memory until their turn has ended, in the lane as elsewhere.
 void Turn::NoteReply(size_t bytes) {
   reply_bytes_ += bytes;
-  is_full_ = is_full_ || (waits_ != Waits::kTogether && reply_bytes_ > model::kTurnReplyBytesMax);
+  is_full_ = is_full_ || reply_bytes_ > model::kTurnReplyBytesMax;
 }
 
+// A few long requests would keep all others waiting, even after their client has gone. Requests in
+// the lane have waited together and end together, however long that takes.
 void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
   if (is_full_ || waits_ == Waits::kTogether) return;
   is_full_ = MayBeLong(item, outcome) && base::CoarseNowMs() - began_ms_ > ms_max_;
@@ -379,13 +379,12 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
 
 // An item that waits for the same lock would else begin to wait when this one has given up.
 void Turn::AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome) {
-  const model::Error answer = outcome.error;
-  if (waits_ == Waits::kNever || !model::EndsWait(answer)) return;
+  if (waits_ == Waits::kNever || !model::EndsWait(outcome.error)) return;
   if (outcome.result == Result::kGivesWay || outcome.waits_elsewhere) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {
     if (each->is_settled() || (merges_ && each->is_executed())) continue;
-    each->Settle(answer);
+    each->Settle(outcome.error);
     each->gives_way = false;
   }
 }

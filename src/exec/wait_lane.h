@@ -8,20 +8,23 @@
 // them as one turn, and commits once. A job for that row that comes while the group is under way is
 // handed back when the group has ended, to go into its worker's batch with all others: otherwise a
 // hot row would stay with the lane for as long as its load lasts. A job that meets a lock again
-// after that is executed here, in the next waiting group. Every other job is a waiting group of its
-// own. (A group that a client sends is another thing: a unit, unit.h.)
+// after that is executed here, in the next waiting group. Jobs for which the turn of their waiting
+// group has no room left, because of the replies before them, are handed back as well. Every other
+// job is a waiting group of its own. (A group that a client sends is another thing: a unit,
+// unit.h.)
 //
 // Flow:    worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
 // Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
 //          Done.
 // Limits:  threads_max threads, and three quarters of them for one account; waiting groups beyond
-//          are queued in the order they came. One job a connection; kTurnRequestsMax in a turn.
+//          are queued in the order they came. One job a connection; kTurnRequestsMax in a turn,
+//          and kTurnReplyBytesMax and one reply more.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
 //         waiting group when its wait does. A job waits with three of them at most: the one under
-//         way when it came, one under way when it came again after it was handed back, and its own.
-//         Time in the queue, when all threads are at work, is not counted. Where memory runs out
-//         the jobs under way come back with Loss::kMemory, which takes no memory; Submit throws
-//         std::bad_alloc.
+//         way when it came, one under way when it came again after it was handed back, and its own;
+//         where its own has no room for it, it may come again. Time in the queue, when all threads
+//         are at work, is not counted. Where memory runs out the jobs under way come back with
+//         Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +81,7 @@ struct WaitJob {
   std::string wait_group_name;  ///< WaitLane::WaitGroupNameOf(item).
   base::Arena arena;
   int64_t since_ns = 0;   ///< When it was submitted, by base::NowNs.
-  bool must_run = false;  ///< The lane has handed it back once, and does not do so again.
+  bool must_run = false;  ///< The lane has handed it back: the next waiting group has it.
   // The outcome:
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;

@@ -92,6 +92,12 @@ void WaitLane::RunTurn(engine::Session& session, Turn& turn, const WaitJobs& job
   const TurnItem* next = turn.items().data();
   for (const std::unique_ptr<WaitJob>& job : jobs) {
     const TurnItem& item = *next++;
+    job->is_handed_back = job->turn.stopped();
+    // The turn was full: the worker's batch executes the job, or the next waiting group does.
+    if (job->is_handed_back) {
+      job->outcome = engine::Outcome();
+      continue;
+    }
     job->outcome = engine::Outcome::Of(item.answer);
     job->outcome.rows = item.rows;
     if (item.gives_way) job->outcome.result = engine::Outcome::Result::kGivesWay;

@@ -59,6 +59,36 @@ TEST_F(WaitLaneTest, JobsThatComeAgainAreExecutedWithAllThatWaitForTheRow) {
   EXPECT_EQ(3u, stats_.Sum(Stat::kMergedRequests));
 }
 
+// All replies of a group are there before the first of them is sent.
+TEST_F(WaitLaneTest, JobsBehindTheRepliesThatATurnMayMakeAreHandedBack) {
+  constexpr size_t kBytes = 4u << 20;
+  constexpr size_t kJobs = model::kTurnReplyBytesMax / kBytes + 5;
+  store_.CreateTable({"test.large", {"id", "n", "v"}, {{"PRIMARY", {0}}}},
+                     {{"1", "0", std::string(kBytes, 'x')}});
+  Open("P\t1\ttest\tlarge\t\tn,v\n");
+  // Adds 1 to n and nothing (NULL) to v, and answers both as they were.
+  const std::string take = std::string("1\t=\t1\t1\t1\t0\t+?\t1\t") + '\0' + "\n";
+  auto held = store_.LockRow("test.large", {"1"});
+  Submit(take);
+  ASSERT_TRUE(store_.AwaitWaiting(1));
+  for (size_t i = 1; i < kJobs; ++i) lane_->Submit(Again(Job(take)));
+  held.reset();
+  std::vector<std::unique_ptr<WaitJob>> left;
+  for (size_t i = 0; i < kJobs; ++i) {
+    std::unique_ptr<WaitJob> job = owner_.Next();
+    ASSERT_NE(nullptr, job);
+    EXPECT_TRUE(job->outcome.ok());
+    EXPECT_EQ(job->is_handed_back, job->reply().empty());
+    if (job->is_handed_back) left.push_back(std::move(job));
+  }
+  ASSERT_FALSE(left.empty());
+  ASSERT_LT(left.size(), kJobs);
+  EXPECT_EQ(kJobs - left.size(), stats_.Sum(Stat::kIncrements)) << "the others have not run";
+  for (auto& job : left) lane_->Submit(Again(std::move(job)));
+  for (size_t i = 0; i < left.size(); ++i) EXPECT_LT(kBytes, owner_.NextReply().size());
+  EXPECT_EQ(kJobs, stats_.Sum(Stat::kIncrements));
+}
+
 // All jobs share one wait: a hundred waits one after the other would take minutes.
 TEST_F(WaitLaneTest, WaitOfAGroupThatTakesTooLongIsAnsweredOnce) {
   store_.SetLockWaitMs(1000);

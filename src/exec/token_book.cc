@@ -110,11 +110,12 @@ class Keeper final : public model::RowEditor {
   bool came_too_late_ = false;
 };
 
-/// Whether the error of a request on the table of tokens means that the table was altered or
-/// dropped since it was opened.
-bool IsTableGone(const model::Error& error) {
-  return error.code == ErrorCode::kOpenTable || error.code == ErrorCode::kIdxnum ||
-         error.code == ErrorCode::kFld;
+/// The error as it is told: token_table where the table of tokens is not there, or was made in
+/// another way.
+model::Error OfTokenTable(const model::Error& error) {
+  const bool is_gone =
+      IsNoTable(error) || error.code == ErrorCode::kIdxnum || error.code == ErrorCode::kFld;
+  return is_gone ? model::Error{ErrorCode::kTokenTable} : error;
 }
 
 engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value& token,
@@ -129,7 +130,7 @@ engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value
   request.edit.editor = &editor;
   model::NoRows no_rows;
   engine::Outcome outcome = session.Execute(index, request, no_rows);
-  if (IsTableGone(outcome.error)) outcome.error.code = ErrorCode::kTokenTable;
+  outcome.error = OfTokenTable(outcome.error);
   outcome.waits_elsewhere = !outcome.ok();
   return outcome;
 }
@@ -147,10 +148,11 @@ const engine::IndexNames* TokenBook::ToOpen() const {
   return nullptr;
 }
 
-void TokenBook::Opened(std::shared_ptr<engine::Index> index) {
-  failed_ = index == nullptr;
+void TokenBook::Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index) {
+  failure_ = OfTokenTable(outcome.error);
+  if (index == nullptr && failure_.ok()) failure_.code = ErrorCode::kInternal;
   for (auto& place : indexes_) {
-    if (failed_ || place != nullptr) continue;
+    if (index == nullptr || place != nullptr) continue;
     place = std::move(index);
     return;
   }

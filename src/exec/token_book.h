@@ -10,7 +10,8 @@
 // removes none. An expired token counts as new.
 //
 // Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.
-// Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql).
+// Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql), but not
+// where it is locked, or cannot be opened just now.
 #pragma once
 
 #include <array>
@@ -72,10 +73,10 @@ class TokenBook {
 
   /// The next index that has to be opened before Execute; null when all are.
   const engine::IndexNames* ToOpen() const;
-  /// Takes the index that was opened for ToOpen; null: it could not be.
-  void Opened(std::shared_ptr<engine::Index> index);
-  /// Whether the last one could not be opened; says so once, and then it may be tried again.
-  bool TakeFailed() { return std::exchange(failed_, false); }
+  /// Takes the index that was opened for ToOpen. Null: it could not be, as the outcome says.
+  void Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index);
+  /// Why the last one could not be opened; says so once, and then it may be tried again.
+  model::Error TakeFailure() { return std::exchange(failure_, {}); }
 
   /// Makes what Execute needs.
   static TokenedRequest* Describe(model::Value token, std::string_view identity,
@@ -105,7 +106,7 @@ class TokenBook {
 
   const TokenSettings& settings_;
   std::array<std::shared_ptr<engine::Index>, 2> indexes_;  ///< By token; by age.
-  bool failed_ = false;
+  model::Error failure_;
 };
 
 }  // namespace rowsocket::exec

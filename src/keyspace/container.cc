@@ -136,7 +136,9 @@ class Maker {
   void Explain(const model::Error& error, const std::vector<std::string>& columns) {
     switch (error.code) {
       case ErrorCode::kOpenTable:
-        Wrong("there is no table " + TableName());
+        Wrong(IsNoTable(error) ? "there is no table " + TableName()
+                               : "the server cannot open " + TableName() + " (error " +
+                                     std::to_string(error.number) + ")");
         return;
       case ErrorCode::kView:
         Wrong(TableName() + " is a view");

@@ -39,12 +39,20 @@ constexpr std::string_view Name(ErrorCode code) {
 /// The error of one request, or no error.
 struct Error {
   ErrorCode code = ErrorCode::kNone;
-  int number = 0;  ///< With kEngine only: the number of the storage engine's or the server's error.
+  /// kEngine: the number of the storage engine's or the server's error. kOpenTable: the number that
+  /// the server has for a table that it cannot open, though it may be there; 0: it is not there.
+  int number = 0;
 
   constexpr bool ok() const { return code == ErrorCode::kNone; }
   static constexpr Error Engine(int number) { return {ErrorCode::kEngine, number}; }
+  static constexpr Error CannotOpen(int number) { return {ErrorCode::kOpenTable, number}; }
   friend constexpr bool operator==(const Error&, const Error&) = default;
 };
+
+/// Whether there is no such table. A table that cannot be opened now may be there.
+constexpr bool IsNoTable(const Error& error) {
+  return error.code == ErrorCode::kOpenTable && error.number == 0;
+}
 
 /// Whether the error is KILL, or a wait for a row or a table that took too long: every request that
 /// waits for the same thing has the same answer.

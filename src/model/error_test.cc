@@ -22,6 +22,13 @@ TEST(Error, EndOfAWaitIsTheSameForAllWhoWait) {
   EXPECT_FALSE(EndsWait(Error::Engine(121)));
 }
 
+TEST(Error, ATableThatCannotBeOpenedMayBeThere) {
+  EXPECT_TRUE(IsNoTable({ErrorCode::kOpenTable}));
+  EXPECT_FALSE(IsNoTable(Error::CannotOpen(1812)));
+  EXPECT_FALSE(IsNoTable({ErrorCode::kDenied}));
+  EXPECT_EQ(ErrorCode::kOpenTable, Error::CannotOpen(1812).code);
+}
+
 TEST(CauseTexts, ACauseThatIsMissingOrStandsTwiceIsSeen) {
   std::vector<ErrorCode> others;
   for (size_t code = 2; code < kErrorCodes; ++code) others.push_back(static_cast<ErrorCode>(code));

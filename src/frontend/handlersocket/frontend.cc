@@ -272,7 +272,7 @@ void HandlerSocketFrontend::PrepareOpen(const Command& command, Item* item) {
 void HandlerSocketFrontend::Opened(Item& item, const engine::Outcome& outcome,
                                    std::shared_ptr<engine::Index> index) {
   if (item.kind == Item::Kind::kSilentOpen) {
-    tokens_->Opened(std::move(index));
+    tokens_->Opened(outcome, std::move(index));
     return;
   }
   item.kind = Item::Kind::kReply;

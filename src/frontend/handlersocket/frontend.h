@@ -97,8 +97,8 @@ class HandlerSocketFrontend final : public exec::Frontend {
   /// Appends what a request on this index is known by. `line` is the request without its token.
   static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);
   /// Gives the item a token. False when an index of the table of tokens has to be opened first.
-  bool TakeToken(model::Value token, std::string_view identity, base::Arena& arena,
-                 exec::Item* item);
+  bool PrepareToken(model::Value token, std::string_view identity, base::Arena& arena,
+                    exec::Item* item);
   engine::Outcome Ask(const exec::TokenedRequest& tokened, engine::Session& session,
                       base::Buffer& out) const;
   engine::Outcome ExecuteRequest(engine::Index& index, const model::Request& request,

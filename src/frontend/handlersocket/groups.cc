@@ -26,9 +26,9 @@ uint64_t RowsMaxOf(const model::Request& request) {
   return std::min<uint64_t>(request.find.limit, model::kUnitRowsMax + 1) * keys;
 }
 
-void Fail(ErrorCode code, uint32_t position, Item* item) {
+void Fail(const model::Error& error, uint32_t position, Item* item) {
   item->kind = Item::Kind::kReply;
-  item->error.code = code;
+  item->error = error;
   item->unit->end = Unit::End::kFailed;
   item->unit->position = position;
 }
@@ -76,7 +76,7 @@ void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, b
       member.kind = Item::Kind::kReply;
       member.error.code = ErrorCode::kGroup;
     }
-    if (member.kind != Item::Kind::kRequest) return Fail(member.error.code, i + 1, item);
+    if (member.kind != Item::Kind::kRequest) return Fail(member.error, i + 1, item);
     unit.requests[i] = {member.index, member.request, request.is_required};
     if (i != 0 && (unit.writes || !member.request.is_write())) continue;
     unit.writes = member.request.is_write();
@@ -99,11 +99,11 @@ bool HandlerSocketFrontend::PrepareTokenOfGroup(const GroupAt& at, std::string_v
   }
   Unit* const unit = item->unit;
   if (!unit->writes) {
-    Fail(ErrorCode::kToken, 0, item);
+    Fail({ErrorCode::kToken}, 0, item);
     return true;
   }
-  const bool is_ready = TakeToken(*at.token, text, arena, item);
-  if (item->kind == Item::Kind::kReply) Fail(item->error.code, 0, item);
+  const bool is_ready = PrepareToken(*at.token, text, arena, item);
+  if (item->kind == Item::Kind::kReply) Fail(item->error, 0, item);
   if (!is_ready) item->unit = nullptr;
   return is_ready;
 }

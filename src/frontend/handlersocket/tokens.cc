@@ -49,11 +49,11 @@ bool HandlerSocketFrontend::PrepareTokened(std::string_view line, base::Arena& a
   if (item->kind != Item::Kind::kRequest) return true;
   std::string identity;
   AppendIdentity(rest, *item->index, &identity);
-  return TakeToken(token, identity, arena, item);
+  return PrepareToken(token, identity, arena, item);
 }
 
-bool HandlerSocketFrontend::TakeToken(model::Value token, std::string_view identity,
-                                      base::Arena& arena, Item* item) {
+bool HandlerSocketFrontend::PrepareToken(model::Value token, std::string_view identity,
+                                         base::Arena& arena, Item* item) {
   const size_t bytes = token.text().size();
   if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax) {
     item->kind = Item::Kind::kReply;
@@ -67,9 +67,9 @@ bool HandlerSocketFrontend::TakeToken(model::Value token, std::string_view ident
     item->is_composite = true;
     return true;
   }
-  if (tokens_->TakeFailed()) {
+  item->error = tokens_->TakeFailure();
+  if (!item->error.ok()) {
     item->kind = Item::Kind::kReply;
-    item->error.code = ErrorCode::kTokenTable;
     return true;
   }
   item->kind = Item::Kind::kSilentOpen;
@@ -88,7 +88,7 @@ bool HandlerSocketFrontend::PrepareAsk(model::Value token, bool fences, base::Ar
   if (!settings_.writable) errors.Add(ErrorCode::kReadonly);
   item->error.code = errors.First();
   if (!item->error.ok()) return true;
-  if (!TakeToken(token, {}, arena, item)) return false;
+  if (!PrepareToken(token, {}, arena, item)) return false;
   if (item->detail == nullptr) return true;
   using Asks = exec::TokenedRequest::Asks;
   auto* const tokened = static_cast<exec::TokenedRequest*>(item->detail);

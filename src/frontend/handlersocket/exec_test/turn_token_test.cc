@@ -139,6 +139,33 @@ TEST_F(TurnTokenTest, MissingTableIsNamedInTheAnswer) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
 }
 
+TEST_F(TurnTokenTest, TableThatCannotBeOpenedJustNowIsNotMissing) {
+  using model::Error;
+  using model::ErrorCode;
+  Peer& peer = Connect();
+  const auto answer = [&](std::string_view line, const Error& error) {
+    Item open, answered;
+    peer.frontend.Parse(line, false, arena_, &open);
+    peer.frontend.Rewind();
+    EXPECT_EQ(Item::Kind::kSilentOpen, open.kind);
+    peer.frontend.Opened(open, Outcome::Of(error), nullptr);
+    peer.frontend.Parse(line, false, arena_, &answered);
+    peer.frontend.Rewind();
+    EXPECT_EQ(Item::Kind::kReply, answered.kind);
+    return answered.error;
+  };
+  for (const std::string_view line : {kTake, "T\ta\tG\t1\nR\t0\t=\t1\t1\t1\t0\t-\t0\t1\n"}) {
+    for (const Error error :
+         {Error{ErrorCode::kLockTables}, Error::CannotOpen(1812), Error::Engine(28)})
+      EXPECT_EQ(error, answer(line, error)) << line << Name(error.code);
+    for (const ErrorCode code : {ErrorCode::kOpenTable, ErrorCode::kIdxnum, ErrorCode::kFld})
+      EXPECT_EQ(Error{ErrorCode::kTokenTable}, answer(line, {code})) << line << Name(code);
+  }
+  SendTokened(peer, kTake);
+  Run();
+  EXPECT_EQ("0\t1\t1\n", peer.TakeReplies()) << "it is tried again";
+}
+
 TEST_F(TurnTokenTest, CommitConcernsTheTableOfTokens) {
   class Nobody final : public CommitBoard::Watcher {
     void CommitsEnded() override {}

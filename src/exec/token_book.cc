@@ -1,5 +1,7 @@
 #include "exec/token_book.h"
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <string>
@@ -15,6 +17,9 @@ using model::ErrorCode;
 using model::Value;
 
 namespace {
+
+/// The longest time that was given to TokenBook::KeepFor.
+std::atomic<uint32_t> rows_kept_s{0};
 
 enum Column : uint32_t { kRequest, kAnswer, kCreated };
 enum Place : size_t { kByToken, kByAge };
@@ -139,6 +144,13 @@ engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value
 
 std::string_view NameOf(TokenState state) {
   return state == TokenState::kDone ? "done" : state == TokenState::kUnknown ? "unknown" : "never";
+}
+
+void TokenBook::KeepFor(uint32_t ttl_s) {
+  uint32_t longest_s = rows_kept_s.load(std::memory_order_relaxed);
+  while (longest_s < ttl_s &&
+         !rows_kept_s.compare_exchange_weak(longest_s, ttl_s, std::memory_order_relaxed)) {
+  }
 }
 
 const engine::IndexNames* TokenBook::ToOpen() const {
@@ -278,7 +290,8 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
 }
 
 engine::Outcome TokenBook::Purge(engine::Session& session) const {
-  const std::string oldest_s = std::to_string(NowSeconds() - settings_.ttl_s);
+  const uint32_t kept_s = std::max(settings_.ttl_s, rows_kept_s.load(std::memory_order_relaxed));
+  const std::string oldest_s = std::to_string(NowSeconds() - kept_s);
   const Value key{std::string_view(oldest_s)};
   model::Request request;
   request.find.op = model::CompareOp::kLt;

@@ -6,8 +6,10 @@
 //        -> new: the request is executed, then Keep(token, request, answer), all in one transaction
 // Two requests with the same token at once meet in the table's primary key: one of them waits or
 // runs again, also when the other has kept the token between the Find and the Keep of the first.
-// Keeping a token removes up to kTokensPurgedAtOnce expired tokens; a session that waits for locks
-// removes none. An expired token counts as new.
+// Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that waits for locks
+// removes none. A token counts as new when it is older than the plugin's own settings say; its row
+// stays for the longest time that any plugin has asked for (KeepFor), because the table is theirs
+// together.
 //
 // Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.
 // Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql), but not
@@ -32,7 +34,7 @@ namespace rowsocket::exec {
 
 struct TokenSettings {
   bool enabled = false;     ///< handlersocket_tokens
-  uint32_t ttl_s = 86'400;  ///< How long a token and its answer are kept.
+  uint32_t ttl_s = 86'400;  ///< How long a token and its answer count.
   /// The calendar's seconds since 1970; null: the system's clock.
   std::function<uint64_t()> now_s;
 };
@@ -70,6 +72,11 @@ struct TokenedRequest : ItemDetail {
 class TokenBook {
  public:
   explicit TokenBook(const TokenSettings& settings) : settings_(settings) {}
+
+  /// No book of this library removes the row of a token that is younger than this. A plugin that
+  /// serves tokens says so when it starts, before its clients send any: those of before the
+  /// server's restart are there then. Any thread.
+  static void KeepFor(uint32_t ttl_s);
 
   /// The next index that has to be opened before Execute; null when all are.
   const engine::IndexNames* ToOpen() const;

@@ -110,6 +110,30 @@ TEST_F(TurnTokenTest, SessionThatWaitsForLocksLeavesExpiredTokensToOthers) {
   EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 
+// Each plugin has its own time for tokens, and all have one table.
+TEST_F(TurnTokenTest, RowStaysForTheLongestTimeOfAllPlugins) {
+  TokenBook::KeepFor(1000);
+  TokenBook::KeepFor(10);
+  MakeTokens({{"of another", "request", "0\t1\n", "4001"}, {"old", "request", "0\t1\n", "3999"}});
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  Run();
+  EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+  const std::string tokens = store_.Dump(kTokens);
+  EXPECT_NE(std::string::npos, tokens.find("of another,"));
+  EXPECT_EQ(std::string::npos, tokens.find("old,"));
+}
+
+TEST_F(TurnTokenTest, TokenOlderThanTheTimeOfItsPluginIsNewThoughItsRowIsThere) {
+  TokenBook::KeepFor(1000);
+  MakeTokens({{"a", "another", "0\t1\n", "4500"}});
+  Peer& peer = Connect();
+  SendTokened(peer, kTake);
+  Run();
+  EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+  EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
+}
+
 TEST_F(TurnTokenTest, EndOfAWaitForATokenDoesNotEndOtherWaits) {
   Peer &first = Connect(), &second = Connect();
   SendTokened(first, kTake);

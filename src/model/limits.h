@@ -213,6 +213,8 @@ inline constexpr size_t kRespScriptsMax = 1024;
 // HandlerSocket and RESP: units, and requests that take effect once (exec/unit.h,
 // exec/token_book.h).
 
+/// Bytes of the first line of a group of HandlerSocket, with its token and its LF.
+inline constexpr size_t kGroupLineBytesMax = 4096;
 /// Requests of a group of HandlerSocket.
 inline constexpr size_t kUnitRequestsMax = 64;
 /// Rows that the requests of a group of HandlerSocket may change together.

@@ -136,7 +136,11 @@ exec::Frontend::Step HandlerSocketFrontend::ParseTokened(std::string_view line, 
   const std::string_view token = words.NextOrEmpty();
   const std::string_view rest = line.substr(std::min(line.size(), token.size() + 3));
   if (handlersocket::IsGroup(rest)) {
-    const model::Value value = handlersocket::WordValue(token, arena);
+    // The line is parsed again until the group is whole: a text that is no token is not copied each
+    // time. NULL is no token either.
+    const bool may_be_token = token.size() <= 2 * model::kTokenBytesMax;
+    const model::Value value =
+        may_be_token ? handlersocket::WordValue(token, arena) : model::Value();
     return ParseGroup({rest, size, &value}, input, arena, item);
   }
   if (rest == "?" || rest == "!") {

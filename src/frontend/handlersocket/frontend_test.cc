@@ -378,6 +378,30 @@ TEST_F(HandlerSocketTest, UnauthenticatedConnectionsMaySendShortLinesOnly) {
   EXPECT_EQ("2\t1\tlinelen", Ask(long_line));
 }
 
+// The line is read again with each of the bytes that come behind it.
+TEST_F(HandlerSocketTest, TheFirstLineOfAGroupIsShort) {
+  ASSERT_EQ("0\t1", Ask(kOpen));
+  EXPECT_EQ("2\t2\tlinelen\t0", Ask("G\t2\t" + std::string(5000, 'x') + "\n"));
+  ExpectReplies({{"R\t0\t+\t2\t7\t70\n", "2\t1\tgroup"},
+                 {"R\t0\t+\t2\t8\t80\n", "2\t1\tgroup"},
+                 {"0\t=\t1\t7\n", "0\t2"}});
+}
+
+TEST_F(HandlerSocketTest, AGroupsTokenThatIsTooLongIsNotCopiedWithEachByte) {
+  settings_.tokens.enabled = true;
+  ASSERT_EQ("0\t1", Ask(kOpen));
+  const std::string begin = "T\t\x01\x41" + std::string(4000, 'x') + "\tG\t1\nR\t0\t+\t2\t7\t70";
+  base::Arena arena;
+  constexpr size_t kTimes = 100;
+  for (size_t i = 0; i < kTimes; ++i) {
+    Item item;
+    EXPECT_EQ(Parsed::kNeedMore, frontend_->Parse(begin, false, arena, &item).parsed);
+  }
+  EXPECT_GT(kTimes * 2000, arena.allocated_bytes());
+  EXPECT_EQ("2\t2\ttoken\t0\n2\t1\tgroup", Ask(begin + "\n"));
+  EXPECT_EQ("0\t2", Ask("0\t=\t1\t7\n"));
+}
+
 TEST_F(HandlerSocketTest, LineThatIsTooLongIsAnsweredWhenItEnds) {
   settings_.limits.line_bytes_max = 1024;
   Connect();

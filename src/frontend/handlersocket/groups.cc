@@ -36,18 +36,22 @@ void Fail(const model::Error& error, uint32_t position, Item* item) {
 }  // namespace
 
 // A group whose lines cannot be awaited is refused at once; each of its lines is then refused as it
-// comes, and executed by no chance.
+// comes, and executed by no chance. The first line is parsed again whenever bytes come, so that it
+// has to be short.
 exec::Frontend::Step HandlerSocketFrontend::ParseGroup(const GroupAt& at, std::string_view input,
                                                        base::Arena& arena, Item* item) {
   item->unit = &arena.Allocate<Unit>(1)[0];
   item->verb = VerbNumber(HandlerSocketVerb::kGroup);
   const std::optional<size_t> count = handlersocket::ParseGroup(at.line);
-  const size_t end =
-      count && authenticated_ ? group_lines_.End(input, at.size, *count).value_or(0) : 0;
-  if (!count || !authenticated_ || (end == 0 && input.size() > settings_.limits.line_bytes_max)) {
-    Fail(!authenticated_ ? ErrorCode::kUnauth
-         : !count        ? ErrorCode::kGroup
-                         : ErrorCode::kLineLength,
+  const bool is_long = at.size > model::kGroupLineBytesMax;
+  const size_t end = count && authenticated_ && !is_long
+                         ? group_lines_.End(input, at.size, *count).value_or(0)
+                         : 0;
+  if (!count || !authenticated_ || is_long ||
+      (end == 0 && input.size() > settings_.limits.line_bytes_max)) {
+    Fail({!authenticated_ ? ErrorCode::kUnauth
+          : !count        ? ErrorCode::kGroup
+                          : ErrorCode::kLineLength},
          0, item);
     group_lines_.Reset();
     refused_lines_ = count.value_or(0);

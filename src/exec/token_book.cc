@@ -21,6 +21,9 @@ namespace {
 /// The longest time that was given to TokenBook::KeepFor.
 std::atomic<uint32_t> rows_kept_s{0};
 
+/// When a lock of another session on an expired token last cost a transaction; UINT64_MAX: never.
+std::atomic<uint64_t> purge_lost_s{UINT64_MAX};
+
 enum Column : uint32_t { kRequest, kAnswer, kCreated };
 enum Place : size_t { kByToken, kByAge };
 
@@ -285,8 +288,17 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
   // behind (S2). A session that waits for locks leaves them to others, because its wait would keep
   // others from the row of the request.
   if (session.WaitsForLocks()) return kept;
+  if (now_s - purge_lost_s.load(std::memory_order_relaxed) < model::kTokenPurgePauseS) return kept;
   const engine::Outcome purged = Purge(session);
-  return purged.transaction_lost ? purged : kept;
+  if (!purged.transaction_lost) return kept;
+  if (purged.result != engine::Outcome::Result::kBusy) return purged;
+  // innodb_rollback_on_timeout: nothing of the request is locked, and it may well succeed when it
+  // runs again without a purge.
+  purge_lost_s.store(now_s, std::memory_order_relaxed);
+  engine::Outcome lost =
+      engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
+  lost.transaction_lost = true;
+  return lost;
 }
 
 engine::Outcome TokenBook::Purge(engine::Session& session) const {

@@ -7,7 +7,8 @@
 // Two requests with the same token at once meet in the table's primary key: one of them waits or
 // runs again, also when the other has kept the token between the Find and the Keep of the first.
 // Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that waits for locks
-// removes none. A token counts as new when it is older than the plugin's own settings say; its row
+// removes none, and nobody does for kTokenPurgePauseS seconds after a lock on one has cost a
+// transaction. A token counts as new when it is older than the plugin's own settings say; its row
 // stays for the longest time that any plugin has asked for (KeepFor), because the table is theirs
 // together.
 //

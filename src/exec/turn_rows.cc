@@ -52,11 +52,16 @@ bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
     if (ConcernsTable(opening.reason)) row.reason = opening.reason;
     return ExecuteItem(session, first, false);
   }
+  const bool is_locked =
+      opening.outcome.result == Result::kBusy && !opening.outcome.waits_elsewhere;
   if (opening.outcome.transaction_lost) {
     OnLost(first, opening.outcome, false);
+    // With innodb_rollback_on_timeout the row would else cost a transaction for each of them: that
+    // they wait is remembered when the batch runs again.
+    if (is_locked) StopRow(first, opening.outcome.error);
     return false;
   }
-  if (opening.outcome.result == Result::kBusy && !opening.outcome.waits_elsewhere) {
+  if (is_locked) {
     StopRow(first, opening.outcome.error);
     return !first.is_settled() || ExecuteItem(session, first, false);
   }

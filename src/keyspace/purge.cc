@@ -1,6 +1,7 @@
 #include "keyspace/purge.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "keyspace/delete_rows.h"
@@ -87,21 +88,27 @@ struct Deletion {
   uint64_t rows = 0;
   bool is_whole = false;      ///< All rows were tried.
   bool is_too_large = false;  ///< Too large for one transaction: max_binlog_cache_size.
+  /// The position of a row whose lock, held by another session, has cost the transaction.
+  std::optional<size_t> lost_at = std::nullopt;
 };
 
-/// Deletes rows in one transaction. A row whose edit succeeds is gone, or has another expiry by
-/// now.
-Deletion DeleteRows(engine::Session& session, const Container& container, int64_t now_ms,
-                    std::span<const FoundKey> rows, std::vector<bool>* is_gone) {
+/// Deletes the rows from `begin` to `end` in one transaction. A row whose edit succeeds is gone, or
+/// has another expiry by now.
+Deletion DeletePart(engine::Session& session, const Container& container, int64_t now_ms,
+                    std::span<const FoundKey> rows, size_t begin, size_t end,
+                    std::vector<bool>* is_gone) {
   PurgeEditor editor(container, now_ms);
   Deletion deletion{0, true};
   session.BeginTurn(true);
-  for (size_t i = 0; i < rows.size() && deletion.is_whole; ++i) {
+  for (size_t i = begin; i < end && deletion.is_whole; ++i) {
+    (*is_gone)[i] = false;
     if (!MayDelete(rows[i], container, now_ms)) continue;
     const Outcome one = DeleteRow(session, container, rows[i], editor);
     if (one.transaction_lost) {
       session.Rollback();
-      return {0, false, one.result == Outcome::Result::kTooLarge};
+      deletion = {0, false, one.result == Outcome::Result::kTooLarge};
+      if (one.result == Outcome::Result::kBusy) deletion.lost_at = i;
+      return deletion;
     }
     (*is_gone)[i] = one.ok();
     if (one.ok()) deletion.rows += one.rows;
@@ -110,6 +117,29 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
   const Outcome commit = session.Commit();
   if (commit.ok()) return deletion;
   return {0, false, commit.result == Outcome::Result::kTooLarge};
+}
+
+/// Deletes the rows in one transaction. With innodb_rollback_on_timeout a row that another session
+/// has locked costs the transaction: the rows before it are then deleted again, in a transaction of
+/// their own, and those behind it in the next one.
+Deletion DeleteRows(engine::Session& session, const Container& container, int64_t now_ms,
+                    std::span<const FoundKey> rows, std::vector<bool>* is_gone) {
+  Deletion all{0, true};
+  size_t begin = 0;
+  size_t end = rows.size();
+  while (begin < rows.size()) {
+    const Deletion part = DeletePart(session, container, now_ms, rows, begin, end, is_gone);
+    if (part.lost_at && *part.lost_at != begin) {
+      end = *part.lost_at;
+      continue;
+    }
+    all.rows += part.rows;
+    if (!part.lost_at && !part.is_whole) return {all.rows, false, part.is_too_large};
+    // The row that is left out is the one that has cost the transaction.
+    begin = part.lost_at ? begin + 1 : end + 1;
+    end = rows.size();
+  }
+  return all;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // Removes the expired rows of one container, a chunk at a time.
 //
 // Flow: a Round finds rows that have expired by a consistent read, and deletes each by an edit that
-// looks at the locked row again, all in one transaction. Rows that stay (a foreign key refers to
-// them, another session has locked them, their key has a NULL) are passed over: the next round goes
-// on behind the last row that this one looked at, until the end, and then from the front again.
+// looks at the locked row again, all in one transaction, unless a row that is locked costs that.
+// Rows that stay (a foreign key refers to them, another session has locked them, their key has a
+// NULL) are passed over: the next round goes on behind the last row that this one looked at, until
+// the end, and then from the front again.
 // Threads: one owner. Limits: rows_max rows are tried in a round; where no index begins with the
 // column of expiry, kPurgeScanRows rows are looked at.
 // Errors: an error of the table, and not of a row, ends the round; the next round tries again

@@ -231,6 +231,9 @@ inline constexpr size_t kTokenBytesMax = 64;
 inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 /// Expired tokens that are removed whenever a new one is kept.
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
+/// Seconds for which no expired token is removed after the lock of another session on an expired
+/// token has cost a transaction.
+inline constexpr uint64_t kTokenPurgePauseS = 10;
 
 // memcached and RESP: the mapping tables, and what goes through all rows of a container
 // (src/keyspace).

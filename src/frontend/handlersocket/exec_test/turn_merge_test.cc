@@ -271,6 +271,37 @@ TEST_F(TurnMergeTest, KillQueryOfTheLockingReadKillsARequest) {
   EXPECT_EQ("0\t1\t30\n", two.TakeReplies());
 }
 
+// innodb_rollback_on_timeout: the lock of another session on the row takes the turn back.
+TEST_F(TurnMergeTest, LockedRowThatCostsTheTransactionIsAskedForOnce) {
+  constexpr size_t kClients = 20;
+  for (size_t i = 0; i < 2 * kClients; ++i) Connect();
+  for (size_t i = 0; i < kClients; ++i) {
+    Send(peers_[2 * i], Add("2"));
+    Send(peers_[2 * i + 1], Add(i % 2 == 0 ? "1" : "3"));
+  }
+  unsigned asked = 0;
+  SetHook([&asked](const Call& call) {
+    Outcome outcome;
+    const bool asks = call.kind == Call::Kind::kBeginRow || call.kind == Call::Kind::kExecute;
+    if (!asks || engine::fake::FirstValue(*call.request) != "2") return outcome;
+    ++asked;
+    outcome = Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
+    outcome.transaction_lost = true;
+    return outcome;
+  });
+  Run();
+  for (size_t i = 0; i < kClients; ++i) {
+    Peer& waiting = peers_[2 * i];
+    EXPECT_EQ("", waiting.TakeReplies());
+    ASSERT_NE(nullptr, waiting.client.stopped_at);
+    EXPECT_EQ(TurnItem::Wait::kForItsRow, waiting.client.stopped_at->wait);
+    EXPECT_EQ("0\t1\t1\n", peers_[2 * i + 1].TakeReplies());
+  }
+  EXPECT_EQ(1u, asked);
+  EXPECT_EQ(1u, Stat(Stat::kCommits));
+  EXPECT_EQ("1,20;2,20;3,40;", store_.Dump(kTable));
+}
+
 /// Random requests for few rows with random failures: the answers add up to the rows.
 class TurnMergeRandomTest : public TurnMergeTest, public ::testing::WithParamInterface<unsigned> {
  protected:

@@ -110,6 +110,40 @@ TEST_F(TurnTokenTest, SessionThatWaitsForLocksLeavesExpiredTokensToOthers) {
   EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 
+// innodb_rollback_on_timeout: the lock of another session on an expired token takes the turn back.
+TEST_F(TurnTokenTest, LockOfAnExpiredTokenCostsOneTurnNowAndThen) {
+  uint64_t now_s = 9000;  // Other tests are not this late.
+  settings_.tokens.now_s = [&now_s] { return now_s; };
+  MakeTokens({{"old", "another", "0\t1\n", "1"}});
+  Peer& peer = Connect();
+  unsigned purges = 0;
+  SetHook([&purges](const Call& call) {
+    Outcome outcome;
+    if (call.kind != Call::Kind::kExecute || call.names->index != "created") return outcome;
+    ++purges;
+    outcome = Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
+    outcome.transaction_lost = true;
+    return outcome;
+  });
+  const auto take = [&](const std::string& token) {
+    SendTokened(peer, "T\t" + token + "\t0\t=\t1\t1\t1\t0\t-\t0\t1\n");
+    Run();
+    EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+    NextTurn();
+  };
+  take("a");
+  EXPECT_EQ(1u, purges);
+  EXPECT_EQ(1u, Stat(exec::Stat::kBatchRetries));
+  now_s += model::kTokenPurgePauseS - 1;
+  take("b");
+  EXPECT_EQ(1u, purges);
+  ++now_s;
+  take("c");
+  EXPECT_EQ(2u, purges);
+  EXPECT_EQ(2u, Stat(exec::Stat::kBatchRetries));
+  EXPECT_EQ("1,7;2,20;3,30;", store_.Dump(kTable));
+}
+
 // Each plugin has its own time for tokens, and all have one table.
 TEST_F(TurnTokenTest, RowStaysForTheLongestTimeOfAllPlugins) {
   TokenBook::KeepFor(1000);

@@ -67,14 +67,17 @@ struct Item {
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   const Credentials* credentials = nullptr;   ///< kAuthenticate; in the arena of Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
-  model::Request request;  ///< kRequest; an item that opens has its account here.
+  /// kRequest. An item that opens, refreshes or is charged has its account here.
+  model::Request request;
   /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
   /// `index`, once, and nothing else, unless it is composite.
   ItemDetail* detail = nullptr;
   /// kRequest: several requests with one outcome, which `request` is the first write of, or the
   /// first find; the item is composite. kReply: the requests that are refused together.
   Unit* unit = nullptr;
-  uint32_t weight = 1;  ///< As how many requests it counts against the limits of its account.
+  uint32_t weight = 1;  ///< How many requests it counts as, against the limits of its account.
+  /// A kReply that counts as a request, against the limits of the account in `request`.
+  bool is_charged = false;
   /// Executing the item is more than executing `request`: a turn must not make it part of a row
   /// (S7).
   bool is_composite = false;

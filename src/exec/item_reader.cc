@@ -50,20 +50,27 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
 
 // An item that is parsed again, because its client was stopped before it, is paid for already.
 void ItemReader::Charge(Client& client, TurnItem& item, base::Arena& arena) const {
-  const bool counts = item.item.kind == Item::Kind::kRequest || item.item.kind == Item::Kind::kOpen;
-  AccountLimits* const limits = context_.account_limits;
-  const uint32_t per_second = limits != nullptr ? limits->requests_per_second() : 0;
-  if (per_second == 0 || !counts || item.input_end <= client.charged) return;
-  const model::Account& account = *item.item.request.account;
-  if (client.budget_account != account.id()) {
-    client.budget = limits->BudgetOf(account, clock_.now_ms);
-    client.budget_account = account.id();
-  }
-  if (client.budget->Spend(item.item.weight, per_second, clock_.now_ms)) {
+  const bool counts = item.item.kind == Item::Kind::kRequest ||
+                      item.item.kind == Item::Kind::kOpen || item.item.is_charged;
+  if (!counts || item.input_end <= client.charged) return;
+  if (Spend(client, item.item, item.item.weight)) {
     client.charged = item.input_end;
     return;
   }
   client.frontend->Refuse(item.item, {model::ErrorCode::kAccountRate}, arena);
+}
+
+// Spends `count` requests of the item's account. False: nothing is left.
+bool ItemReader::Spend(Client& client, const Item& item, uint32_t count) const {
+  AccountLimits* const limits = context_.account_limits;
+  const uint32_t per_second = limits != nullptr ? limits->requests_per_second() : 0;
+  const model::Account* const account = item.request.account;
+  if (per_second == 0 || account == nullptr) return true;
+  if (client.budget_account != account->id()) {
+    client.budget = limits->BudgetOf(*account, clock_.now_ms);
+    client.budget_account = account->id();
+  }
+  return client.budget->Spend(count, per_second, clock_.now_ms);
 }
 
 bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
@@ -79,7 +86,8 @@ bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& 
 bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Place& place) const {
   TurnItem& item = place.turn.items().back();
   if (item.item.kind == Item::Kind::kRefresh) {
-    context_.prepare(session, true);
+    // An account that has nothing left is refused what it asks this for.
+    if (Spend(client, item.item, 0)) context_.prepare(session, true);
   } else {
     std::shared_ptr<engine::Index> index;
     const engine::Outcome outcome =

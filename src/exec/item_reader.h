@@ -40,6 +40,7 @@ class ItemReader {
   static bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
   bool OpenSilently(Client& client, engine::Session& session, const Place& place) const;
   void Charge(Client& client, TurnItem& item, base::Arena& arena) const;
+  bool Spend(Client& client, const Item& item, uint32_t count) const;
 
   const WorkerContext& context_;
   const RoundClock& clock_;

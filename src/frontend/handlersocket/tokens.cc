@@ -95,6 +95,7 @@ bool HandlerSocketFrontend::PrepareAsk(model::Value token, bool fences, base::Ar
   tokened->asks = fences ? Asks::kFence : Asks::kState;
   tokened->account = account();
   item->kind = Item::Kind::kRequest;
+  item->request.account = account();  // It counts; the rights are the TokenBook's to ask for.
   item->index = &tokens_->index();
   item->request.verb = model::Request::Verb::kEdit;
   std::span<model::Value> key = arena.Allocate<model::Value>(1);

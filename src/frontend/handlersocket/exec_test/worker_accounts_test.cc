@@ -110,7 +110,21 @@ TEST_F(WorkerAccountsTest, OpensCountAsRequests) {
   EXPECT_GT(refused, 0u);
 }
 
-/// As when GRANTs follow each other so fast that a session that does not wait never finds them
+TEST_F(WorkerAccountsTest, AsksForATokenCountAsRequests) {
+  server_.frontend.tokens.enabled = true;
+  server_.store.CreateTable({"rowsocket.tokens",
+                             {"token", "request", "answer", "created"},
+                             {{"PRIMARY", {0}}, {"created", {3}}}});
+  server_.Start();
+  LineClient client = ConnectAs(0);
+  variables_.requests_per_second = 1;
+  client.Send(Repeated("T\ta\t?\n", 50) + Repeated("T\ta\t!\n", 50));
+  unsigned refused = 0;
+  for (int i = 0; i < 100; ++i) refused += client.ReadLine() == kRefused;
+  EXPECT_GT(refused, 0u);
+}
+
+/// GRANTs may follow each other so fast that a session that does not wait never finds the grants
 /// free.
 TEST_F(WorkerAccountsTest, AnOpenForWhichTheLaneHasWaitedIsAnswered) {
   server_.store.SetHook([](const Call& call) {

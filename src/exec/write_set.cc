@@ -19,7 +19,8 @@ uint64_t TableHash(const engine::Index& index) {
 
 /// The hash of the name of the row's index and of the number of its key parts.
 uint64_t IndexHash(const RowName& row) {
-  return HashText(row.key().size(), row.index().names().index);
+  const engine::IndexNames& names = row.index().names();
+  return HashText(2 * row.key().size() + names.index_is_number(), names.index);
 }
 
 bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }

@@ -71,6 +71,16 @@ TEST_F(WriteSetTest, OtherRowsAndTablesAreNotConcerned) {
   EXPECT_FALSE(Concerns(other_table_, {"12"}));
 }
 
+TEST_F(WriteSetTest, ANumberIsAnotherIndexThanTheNameWithItsDigits) {
+  engine::IndexNames names{"db", "t", "0", {"v"}, {}};
+  const engine::Index by_number(names, 4, 5);
+  names.index_is_name = true;
+  const engine::Index by_name(names, 5, 6);
+  Change(by_number, {"12"});
+  EXPECT_FALSE(Concerns(by_number, {"13"}));
+  EXPECT_TRUE(Concerns(by_name, {"13"}));
+}
+
 TEST_F(WriteSetTest, TextsThatMayNameTheSameRowAreConcerned) {
   Change(table_, {"12"});
   Change(table_, {"yvonne:12"});

@@ -234,6 +234,7 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
   if (expects_containers_.load(std::memory_order_relaxed)) {
     report(old.config.problem, made.config.problem);
   }
+  report(old.config.left_out, made.config.left_out);
   report(old.config.options.policy_problem, made.config.options.policy_problem);
   for (const auto& container : made.containers) {
     const auto before = old.FindShared(container->name());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/fake/session.h"
+#include "model/limits.h"
 
 namespace rowsocket::keyspace {
 namespace {
@@ -104,20 +105,42 @@ TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {
 }
 
 TEST_F(CatalogTest, ColumnsAreJoinedByTheConfiguredSeparatorOrNotAtAll) {
-  store_.CreateTable({"innodb_memcache.config_options", {"name", "value"}, {{"PRIMARY", {0}}}},
-                     {{"separator", "::"}});
-  EXPECT_EQ("", ProblemOf(Demo("aaa")));
   Row two = Demo("aaa");
   two[4] = "v,w";
-  EXPECT_EQ(
-      "separator in innodb_memcache.config_options must be one visible character other than a "
-      "backslash",
-      ProblemOf(two));
+  // An escaped N would be the text of NULL.
+  for (const char* separator : {"::", "\\", " ", "N"}) {
+    store_.CreateTable({"innodb_memcache.config_options", {"name", "value"}, {{"PRIMARY", {0}}}},
+                       {{"separator", separator}});
+    EXPECT_EQ("", ProblemOf(Demo("aaa"))) << separator;
+    EXPECT_EQ(
+        "separator in innodb_memcache.config_options must be one visible character other than a "
+        "backslash or N",
+        ProblemOf(two))
+        << separator;
+  }
 }
 
 TEST_F(CatalogTest, WithoutADefaultTheFirstContainerIsUsed) {
   Define({Demo("bbb"), Demo("aaa")});
   EXPECT_EQ("aaa", Read()->first->name());
+}
+
+TEST_F(CatalogTest, TheLogIsToldOfRowsThatAreTooMany) {
+  std::vector<Row> rows;
+  for (uint32_t i = 0; i < model::kContainersMax; ++i)
+    rows.push_back(Demo("c" + std::to_string(1000 + i)));
+  Define(rows);
+  EXPECT_EQ(size_t{model::kContainersMax}, Read()->containers.size());
+  EXPECT_TRUE(log_.empty());
+  rows.push_back(Demo("d"));
+  Define(rows);
+  const auto snapshot = Read();
+  EXPECT_EQ(size_t{model::kContainersMax}, snapshot->containers.size());
+  EXPECT_EQ(nullptr, snapshot->Find("d"));
+  const std::string told =
+      "innodb_memcache.containers has more than 1000 rows: those behind 'c1999' are not served";
+  EXPECT_EQ(told, snapshot->config.left_out);
+  EXPECT_EQ(1, std::count(log_.begin(), log_.end(), told));
 }
 
 TEST_F(CatalogTest, AFaultDisablesItsContainerAlone) {
@@ -155,7 +178,7 @@ TEST_F(CatalogTest, EachFaultIsNamed) {
   EXPECT_EQ("", ProblemOf(with(7, "0")));
 }
 
-TEST_F(CatalogTest, AGeneratedColumnIsNeitherKeyNorValue) {
+TEST_F(CatalogTest, AGeneratedColumnIsNoPartOfAnItem) {
   ColumnFacts generated = Of(Kind::kBytes);
   generated.is_generated = true;
   store_.CreateTable(
@@ -166,6 +189,20 @@ TEST_F(CatalogTest, AGeneratedColumnIsNeitherKeyNorValue) {
       {"test.made", {"g", "v"}, {{"PRIMARY", {0}}}, false, false, {{"g", generated}}});
   EXPECT_EQ("key column g is generated",
             ProblemOf({"aaa", "test", "made", "g", "v", "0", "0", "0", "PRIMARY"}));
+  const std::pair<size_t, const char*> others[] = {
+      {5, "flags column g is generated"},
+      {6, "cas_column g is generated"},
+      {7, "expire_time_column g is generated"},
+  };
+  for (const auto& [column, why] : others) {
+    ColumnFacts right = column == 6 ? Of(Kind::kDateTime, 6) : Of(Kind::kInteger);
+    right.is_generated = true;
+    store_.CreateTable(
+        {"test.made", {"k", "v", "g"}, {{"PRIMARY", {0}}}, false, false, {{"g", right}}});
+    Row row = {"aaa", "test", "made", "k", "v", "0", "0", "0", "PRIMARY"};
+    row[column] = "g";
+    EXPECT_EQ(why, ProblemOf(row));
+  }
 }
 
 TEST_F(CatalogTest, AKeyThatIsNotByteExactIsRefused) {

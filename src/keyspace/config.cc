@@ -78,16 +78,26 @@ Outcome Open(engine::Session& session, const MappingTable& table,
                            index);
 }
 
+/// Reads one row more than is served, which shows that there are more.
 Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& index,
                 std::vector<Row>* rows) {
   if (index == nullptr) return {};
   model::Request request;
   request.find.op = model::CompareOp::kGe;
-  request.find.limit = model::kContainersMax;
+  request.find.limit = model::kContainersMax + 1;
   Rows sink(index->columns());
   const Outcome outcome = session.Execute(*index, request, sink);
   if (outcome.ok()) *rows = std::move(sink.rows);
   return outcome;
+}
+
+/// REQUIRES: the first column is that by which the rows are in order.
+void LeaveOut(const MappingTable& table, std::vector<Row>* rows, std::string* left_out) {
+  if (rows->size() <= model::kContainersMax) return;
+  rows->resize(model::kContainersMax);
+  *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
+               " has more than " + std::to_string(model::kContainersMax) + " rows: those behind '" +
+               rows->back().front() + "' are not served";
 }
 
 std::string RefusalOf(const std::string& policy, const std::string& verb, Options* options) {
@@ -113,7 +123,8 @@ void TakePolicies(const std::vector<Row>& rows, Options* options) {
 void TakeOption(const std::string& name, const std::string& value, Options* options) {
   constexpr std::string_view kDurability = "durability.";
   if (name == "separator") {
-    const bool is_one = value.size() == 1 && value[0] != '\\' && value[0] > ' ';
+    // The text of NULL is a backslash and N, which with this separator would also stand for one N.
+    const bool is_one = value.size() == 1 && value[0] != '\\' && value[0] != 'N' && value[0] > ' ';
     options->separator = is_one ? value[0] : '\0';
   } else if (name == "table_map_delimiter") {
     if (!value.empty()) options->delimiter = value;
@@ -194,6 +205,9 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   }
   const Outcome committed = session.Commit();
   if (!outcome.ok() || !committed.ok()) return outcome.ok() ? committed : outcome;
+  LeaveOut(Containers(), &container_rows, &read.left_out);
+  LeaveOut(ConfigOptions(), &option_rows, &read.left_out);
+  LeaveOut(KeyspaceTable(), &keyspace_rows, &read.left_out);
   TakeContainers(container_rows, &read.containers);
   TakePolicies(policy_rows, &read.options);
   for (const Row& row : option_rows) TakeOption(row[0], row[1], &read.options);

@@ -1,7 +1,7 @@
 // The rows of the mapping tables (schema innodb_memcache, and rowsocket.keyspaces), as they are.
 //
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
-// Threads: the session's. Limits: kContainersMax rows of each table.
+// Threads: the session's. Limits: kContainersMax rows of each table; Config tells of further ones.
 // Errors: tables that cannot be read make a Config with a problem, never a failure; busy when
 // another session locks them.
 #pragma once
@@ -79,7 +79,8 @@ struct Config {
   std::vector<ContainerDefinition> containers;  ///< In the order of their names.
   std::vector<KeyspaceDefinition> keyspaces;    ///< In the order of their prefixes.
   Options options;
-  std::string problem;  ///< Why there are no containers.
+  std::string problem;   ///< Why there are no containers.
+  std::string left_out;  ///< Which mapping tables have more rows than are read; empty: none has.
 
   friend bool operator==(const Config&, const Config&) = default;
 };

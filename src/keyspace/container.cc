@@ -89,7 +89,7 @@ class Maker {
     if (key_columns_.size() == 1 && value_columns_.size() == 1) return true;
     return Wrong(
         "separator in innodb_memcache.config_options must be one visible character other "
-        "than a backslash");
+        "than a backslash or N");
   }
 
   /// Opens all mapped columns in the order of Container::full_layout, with the key's columns.
@@ -129,8 +129,14 @@ class Maker {
   /// Opens the unique index. Its requests fail while the table differs from what Look has seen,
   /// once Look has run.
   Outcome Open(const std::vector<std::string>& columns, std::shared_ptr<engine::Index>* index) {
-    return session_.OpenIndex(
-        {definition_.db, definition_.table, definition_.index, columns, {}, container_.pin}, index);
+    return session_.OpenIndex(NamesOf(columns), index);
+  }
+
+  engine::IndexNames NamesOf(const std::vector<std::string>& columns) const {
+    engine::IndexNames names{definition_.db, definition_.table, definition_.index, columns, {},
+                             container_.pin};
+    names.index_is_name = true;
+    return names;
   }
 
   void Explain(const model::Error& error, const std::vector<std::string>& columns) {
@@ -196,7 +202,6 @@ class Maker {
     const std::string& expiry = definition_.expire_time_column;
     if (std::find(facts.key_names.begin(), facts.key_names.end(), expiry) != facts.key_names.end())
       return Wrong("column " + expiry + " is part of the key");
-    if (FactsOf(expiry).is_generated) return Wrong("column " + expiry + " is generated");
     for (size_t i = 0; i < facts.key.size(); ++i) {
       container_.key.push_back({facts.key[i].kind == Kind::kInteger, facts.key[i].pads, i});
     }
@@ -255,13 +260,16 @@ class Maker {
   bool CheckFlags() {
     if (definition_.flags.empty()) return true;
     container_.has_flags = true;
-    if (FactsOf(definition_.flags).kind == Kind::kInteger) return true;
+    const ColumnFacts& column = FactsOf(definition_.flags);
+    if (column.is_generated) return Wrong("flags column " + definition_.flags + " is generated");
+    if (column.kind == Kind::kInteger) return true;
     return Wrong("flags column " + definition_.flags + " must be an integer");
   }
 
   bool CheckCas() {
     if (definition_.cas_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.cas_column);
+    if (column.is_generated) return Wrong("cas_column " + definition_.cas_column + " is generated");
     const bool is_time = column.kind == Kind::kDateTime || column.kind == Kind::kTimestamp;
     if (column.kind == Kind::kInteger && column.bytes >= sizeof(uint64_t)) {
       container_.cas_kind = CasKind::kNumber;
@@ -287,6 +295,9 @@ class Maker {
   bool CheckExpiry() {
     if (definition_.expire_time_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.expire_time_column);
+    const std::string title = (definition_.only_expires ? "column " : "expire_time_column ") +
+                              definition_.expire_time_column;
+    if (column.is_generated) return Wrong(title + " is generated");
     container_.expiry_is_nullable = column.is_nullable;
     container_.expiry_index_name = column.index;
     if (definition_.is_store) {
@@ -303,9 +314,7 @@ class Maker {
       LearnExpiryStep(column.decimals);
       return true;
     }
-    return Wrong((definition_.only_expires ? "column " : "expire_time_column ") +
-                 definition_.expire_time_column +
-                 " must be an integer or DECIMAL of seconds since 1970");
+    return Wrong(title + " must be an integer or DECIMAL of seconds since 1970");
   }
 
   Outcome OpenLayout(bool with_cas, Layout* layout, std::shared_ptr<engine::Index>* index) {
@@ -339,8 +348,7 @@ class Maker {
   }
 
   Outcome OpenKeys() {
-    engine::IndexNames names{definition_.db, definition_.table, definition_.index, {}, {},
-                             container_.pin};
+    engine::IndexNames names = NamesOf({});
     if (!definition_.expire_time_column.empty()) {
       names.columns.push_back(definition_.expire_time_column);
     }

@@ -74,7 +74,7 @@ struct Client : net::IdleLink {
   TurnClient turn;
   size_t parsed = 0;      ///< Bytes of input that this turn's items and skipped bytes take.
   size_t charged = 0;     ///< Bytes of input whose requests its account's budget has paid for.
-  size_t place = 0;       ///< In the table of connections.
+  size_t place = 0;       ///< The client's position in ClientTable::clients_.
   bool is_ready = false;  ///< Is in ClientTable::ready.
   bool can_receive = false;
   bool has_more = false;       ///< The input may hold further complete requests.
@@ -94,9 +94,9 @@ struct Client : net::IdleLink {
   std::unique_ptr<engine::LoginTicket> ticket;
   uint64_t ticket_account = 0;  ///< The id of the ticket's account.
   WaitJob* job = nullptr;       ///< Its job while it is in the lane or in the inbox.
-  /// What is left for the account with this id; null until it is asked for.
+  /// What is left of the requests of an account; null until it is asked for.
   std::shared_ptr<AccountBudget> budget;
-  uint64_t budget_account = 0;
+  uint64_t budget_account = 0;                ///< The id of the account that `budget` is of.
   HandshakeOwner* handshake_owner = nullptr;  ///< The handshake thread gives it back to this one.
   Client* next_in_queue = nullptr;            ///< ClientQueue's.
 

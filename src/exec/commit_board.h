@@ -71,7 +71,7 @@ class CommitBoard {
   base::Mutex mutex_;
   uint64_t last_ GUARDED_BY(mutex_) = 0;
   std::vector<Commit*> commits_ GUARDED_BY(mutex_);  ///< From the oldest on.
-  /// With the commit that the watcher waits for.
+  /// Each watcher with the number of the last commit that it waits for.
   std::vector<std::pair<uint64_t, Watcher*>> watchers_ GUARDED_BY(mutex_);
 };
 

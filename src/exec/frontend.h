@@ -4,7 +4,8 @@
 //   kReply: Reply -> Finished       kOpen: Opened -> Reply -> Finished       kSilentOpen: Opened
 //   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
 // For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
-// lacks, answers nothing and parses the input again; whatever the outcome, another item must come.
+// lacks, answers nothing and parses the input again. Parse then gives another item, also where the
+// worker could not get what was lacking: otherwise the worker would parse for ever.
 // Threads: the worker's; Execute, Reply, ReplyError, Finished, VisitRows and AddWrites run on the
 // turn's thread, which is the worker's, its batch executor's or a lane's. While the connection is
 // away the worker calls name(), account(), answers(), errors(), held_bytes(), input_bytes_max,
@@ -150,7 +151,9 @@ class Frontend {
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
   /// Parses an item again that has met a lock in its turn and waits for it elsewhere. What the
-  /// frontend had found when the turn parsed the item still counts, however long ago that was.
+  /// frontend had found when the turn parsed the item still counts, however long ago that was. An
+  /// item that is a kReply now is thrown away, and its input is parsed anew, as it would have been
+  /// without this call.
   virtual Step ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
     return Parse(input, /*behind_requests=*/false, arena, item);
   }

@@ -39,7 +39,7 @@ class HeldReplies final : private CommitBoard::Watcher {
 
   CommitBoard& commits_;
   net::EventLoop& loop_;
-  /// Each client behind the last commit that it waits for.
+  /// Each client with the number of the last commit that it waits for.
   std::deque<std::pair<uint64_t, Client*>> held_;
 };
 

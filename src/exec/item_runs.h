@@ -1,9 +1,9 @@
 // The finished items of a turn as runs, for what is counted of each turn: latencies (latency.h),
 // use by table and account (usage.h), slow requests (slow_log.h).
 //
-// Items one after another that have the same index, verb, account and times are one run. One pass
-// over the items is all that these counts cost for each of them: the rest they cost for each run,
-// of which a turn of finds that came together has one, however many clients they are of.
+// Items one after another that have the same index, verb, account and times are one run. To count a
+// turn costs one pass over its items, and the rest for each run: a turn of finds that came together
+// is one run, however many clients the finds are of.
 //
 // Threads: one owner. Lifetime: `index`, `account` and `unit` of a run are there until the input of
 // the turn's clients is consumed, `held` until clients that have ended are freed (ClientTable).

@@ -20,8 +20,8 @@ class LockWaits {
   LockWaits(WorkerCore& core, ClientTable& clients, HeldReplies& held, WaitJobOwner& owner)
       : core_(core), clients_(clients), held_(held), owner_(owner) {}
 
-  /// Gives the item, at which a turn has stopped the client, to the lane. REQUIRES: it stands at
-  /// the front of the client's input.
+  /// Gives the item, at which a turn has stopped the client, to the lane. REQUIRES: the item stands
+  /// at the front of the client's input.
   void Start(Client& client, const TurnItem& item);
   /// The lane is done with a job. `is_stopping`: the worker is to end, so that a request may have
   /// failed because the lane ends, or gets no session any more; its client gets no answer.

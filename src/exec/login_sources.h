@@ -61,6 +61,7 @@ class LoginSources {
   int64_t Fail(const LoginSource& source, int64_t now_ms);
   void End(const LoginSource& source, int64_t now_ms);
 
+  /// How many sources are remembered.
   size_t size() const { return places_.size(); }
 
  private:

@@ -1,5 +1,6 @@
-// How the connections of a worker log in with an account of the server: to the login desk with what
-// the client has sent, and back with the answer. And how they end when their account does.
+// How the connections of a worker log in with an account of the server (they go to the login desk
+// with what the client has sent, and come back with the answer), and how they end when their
+// account does.
 //
 // Flow:   after a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
 //         the worker is told that accounts have ended: EndAccounts, in each round until none is

@@ -49,7 +49,8 @@ struct SharedRow {
   bool runs_as_one_statement() const { return plain_writes > 1 && composite_writes == 0; }
 };
 
-/// From now on each of the requests is executed by itself.
+/// Takes back what SharedRows::Link has set in the requests (Request::shares_row), so that each of
+/// the items is executed by itself.
 void KeepRowsApart(std::span<TurnItem> items);
 
 class SharedRows {
@@ -69,8 +70,8 @@ class SharedRows {
   void Grow(size_t items);
 
   std::vector<SharedRow> rows_;
-  /// A slot of a hash table of positions in rows_. It is valid where its mark is the mark of this
-  /// Link.
+  /// A slot of a hash table of positions in rows_. It is valid where its mark is mark_, which each
+  /// Link changes, so that no Link has to clear the table.
   struct Slot {
     uint32_t mark = 0;
     uint32_t row = 0;

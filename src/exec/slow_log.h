@@ -71,7 +71,7 @@ class SlowLog {
   };
   struct Rows {
     uint64_t done = 0;    ///< Sent or changed.
-    uint64_t passed = 0;  ///< Read after another row.
+    uint64_t passed = 0;  ///< Outcome::rows_passed.
   };
 
   Noted About(uint32_t verb, const Frontend& frontend, const Times& times, std::string text) const;

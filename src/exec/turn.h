@@ -18,7 +18,7 @@
 // held; they are opened after Commit has returned, which is after the changes are durable (S3).
 //
 // Threads: one owner. Lifetime: items and clients belong to the caller and outlive Run.
-// Limits: kTurnRequestsMax items are the caller's to keep.
+// Limits: the caller adds kTurnRequestsMax items at most.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ struct TurnClient {
   // For the histograms of latencies:
   int64_t since_ns = 0;      ///< When the first request of the turn had come.
   int64_t held_from_ns = 0;  ///< When the replies that are held now were ready.
-  uint32_t held_verb = 0;    ///< The verb of the requests whose replies are held.
+  uint32_t held_verb = 0;    ///< The verb of the last request whose reply is held.
   uint32_t held_items = 0;   ///< How many replies are held.
 
   bool stopped() const { return stopped_at != nullptr; }
@@ -105,7 +105,7 @@ struct TurnItem {
   std::string kept_reply;    ///< For Stands::kChange: the reply of the statement.
   model::Error answer;       ///< The answer to a kRequest that was executed.
   uint64_t rows = 0;         ///< Rows that it sent or changed.
-  uint64_t rows_passed = 0;  ///< Rows that it read after another row.
+  uint64_t rows_passed = 0;  ///< Outcome::rows_passed.
   /// In a batch: the position in SharedRows of the row that it names together with others.
   uint32_t shared_row = SharedRow::kNone;
   TurnItem* next_in_row = nullptr;
@@ -241,7 +241,7 @@ class Turn {
   void RunAlone(engine::Session& session, TurnItem& item);
   /// Answers that the transaction was lost each time it was tried.
   void GiveUp(std::span<TurnItem> items);
-  // Lost to other nodes of a cluster.
+  // For a turn that another node of a cluster has taken back.
   bool IsConflictTimeUp() const;
   bool PauseAfterConflict();
   static void Hold(std::span<TurnItem> items);

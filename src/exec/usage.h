@@ -73,7 +73,8 @@ class UsagePart {
  public:
   using Sums = std::map<Name, UsageCounts>;
 
-  /// By the worker. `make_name` is asked for the name of a number that the part does not know.
+  /// Only the block's worker may call it. `make_name` gives the name of a number that the part does
+  /// not know.
   template <typename MakeName>
   UsageCells& Find(uint64_t number, MakeName make_name) {
     if (last_ == nullptr || number != last_number_) [[unlikely]] {

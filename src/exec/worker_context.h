@@ -126,7 +126,7 @@ struct WorkerCore {
   }
 
  private:
-  ItemRuns runs_;                     ///< Of the turn that was noted last.
+  ItemRuns runs_;                     ///< The runs of the turn that was noted last.
   std::vector<SlowLog::Noted> slow_;  ///< Noted, and not written yet.
 };
 

@@ -17,8 +17,8 @@ inline constexpr char kTlsFirstByte = '\x16';
 
 enum class TlsMode : uint8_t {
   kOff,       ///< A connection is plain, whatever its first byte is.
-  kOn,        ///< The first byte of a connection decides.
-  kRequired,  ///< Plain TCP connections are refused; on a UNIX socket the first byte decides.
+  kOn,        ///< The first byte of a TCP connection decides; UNIX sockets stay plain.
+  kRequired,  ///< Plain TCP connections are refused; UNIX sockets stay plain.
 };
 
 /// Makes TLS objects from the certificate and key that are in force at that time.

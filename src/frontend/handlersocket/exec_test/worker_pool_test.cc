@@ -30,7 +30,7 @@ class WorkerPoolSizerTest : public ::testing::Test {
   }
 
   std::optional<WorkerPoolSizer> sizer_{4};
-  double blocked_ = 0;  ///< Of the time awake.
+  double blocked_ = 0;  ///< The blocked part of the time awake.
   int64_t now_ms_ = 0;
   std::map<uint32_t, unsigned> seen_;
 };

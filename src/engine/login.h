@@ -1,4 +1,4 @@
-// The contract between the executor and what knows the server's accounts: whether a name and a
+// The contract between src/exec and what knows the server's accounts: whether a name and a
 // password are an account's, and whether the account still is as it was.
 //
 // Flow:    on a thread for logins: Enter, { Check | End }*, Leave

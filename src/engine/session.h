@@ -1,4 +1,4 @@
-// The contract between the executor and a storage engine: everything that knows the database
+// The contract between src/exec and a storage engine: everything that knows the database
 // server stays behind it.
 //
 // Flow, as a grammar:
@@ -21,11 +21,10 @@
 //   S3  When Commit of a turn that writes returns success, every change of the turn is durable as
 //       the server is configured, and so is everything of other sessions that the turn has seen,
 //       unless all that the turn has executed were relaxed writes; when Commit returns an error, no
-//       change is there, except that nobody knows with kUnknown.
-//   S4  With LockWait::kNever no call but PrepareCommit and Commit, which wait for backups, waits
-//   for
-//       a lock that another session holds: the outcome is kBusy and nothing was changed by that
-//       statement.
+//       change is there, except with kUnknown, where nobody knows.
+//   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
+//       kBusy, and that statement has changed nothing. PrepareCommit and Commit wait for backups
+//       all the same.
 //   S5  After ReleaseTables a session holds nothing between turns that makes another session wait.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back, however the
 //       call itself has ended; the caller calls Rollback and may run the turn again.
@@ -118,7 +117,7 @@ struct Outcome {
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
   bool on_open_row = false;    ///< The request was executed on a row that stays open (S13).
-  uint64_t rows_passed = 0;    ///< Rows that were read after another row, sent or not.
+  uint64_t rows_passed = 0;    ///< Rows that a scan has gone on to behind its first, sent or not.
 
   bool ok() const { return result == Result::kDone; }
   /// Whether the request is answered as far as the engine is concerned: it neither waits for a lock
@@ -259,12 +258,12 @@ class Session {
   /// neither a row nor a unit is open.
   virtual Outcome BeginUnit() = 0;
 
-  /// Ends the unit: keeps what its requests have done, or takes all of it back. REQUIRES: keep only
-  /// if the outcomes of all of its requests were ok.
+  /// Ends the unit: keeps what its requests have done, or takes all of it back. REQUIRES: where
+  /// `keep` is true, the outcomes of all of its requests were ok.
   virtual Outcome EndUnit(bool keep) = 0;
 
-  /// Makes a session that waits for locks answer kBusy, as one that does not, or wait again. The
-  /// next turn waits again.
+  /// `refuse`: from now on a session with LockWait::kServer answers kBusy where it would wait for a
+  /// lock, as one with kNever does. Otherwise it waits again, as it does from the next turn on.
   virtual void RefuseWaits(bool refuse) = 0;
 
   /// Whether this turn may have locked rows.
@@ -294,9 +293,11 @@ class Session {
   /// turn is open.
   virtual void LogSlow(const SlowRequest& request) = 0;
 
-  /// Whether a plugin of the server asks of which tables requests have reached.
+  /// Whether a plugin of the server (an audit plugin) wants to be told which tables requests have
+  /// reached.
   virtual bool WantsAccesses() const = 0;
-  /// Tells such plugins. REQUIRES: WantsAccesses; a turn is open.
+  /// Tells the plugins for which WantsAccesses is true of one request and one table. REQUIRES:
+  /// WantsAccesses; a turn is open.
   virtual void TellAccess(const TableAccess& access) = 0;
   /// Call after the last TellAccess of a turn.
   virtual void EndAccesses() = 0;

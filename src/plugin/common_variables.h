@@ -3,7 +3,8 @@
 //
 // Flow: the server sets `values`; a plugin that starts takes a copy of them.
 // Threads: the server sets a variable under its own lock, and may do so while workers read: they
-// read a copy, but for the variables that spec/variables.tsv marks `global`, which are one byte.
+// read a copy, but for those of the type bool that spec/variables.tsv marks `global` or `checked`,
+// which are one byte.
 #pragma once
 
 #include <atomic>
@@ -76,7 +77,7 @@ TYPELIB MakeTypelib(const char* (&names)[kCount]) {
   return made;
 }
 
-/// The function with which a variable of the type UINT is set, and the copy for the workers.
+/// Sets a variable of the type UINT, and kCopy, which workers read.
 template <std::atomic<uint32_t>& kCopy>
 void SetNumber(MYSQL_THD, SystemVariable*, void* target, const void* save) {
   const unsigned value = *static_cast<const unsigned*>(save);

@@ -12,7 +12,7 @@ namespace {
 // The server keeps the rows of the statement in memory as long as their columns may be, by three
 // bytes a character, and those of more than max_heap_table_size on disk: 10,000 connections have
 // room in its default of 16 MiB.
-constexpr uint kWordMax = 16;     ///< Of plugins, ports, states and versions of TLS.
+constexpr uint kWordMax = 16;     ///< A plugin, a port, a state or a version of TLS.
 constexpr uint kAddressMax = 45;  ///< An IPv6 address.
 constexpr uint kCipherMax = 32;
 constexpr uint kAccountMax = 128 + 1 + 64;  ///< user@host; a longer host is cut.

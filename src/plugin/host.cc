@@ -38,7 +38,7 @@ int DescriptorsForConnections() {
   return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
 }
 
-void Log(const std::string& text) {
+void LogWarning(const std::string& text) {
   engine::server::LogWarning("%s", base::Printable(text).c_str());
 }
 

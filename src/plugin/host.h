@@ -25,10 +25,9 @@ unsigned ReadersForThisMachine();
 /// descriptors as it may need: for its connections, open tables and some logs. At least half.
 int DescriptorsForConnections();
 
-/// Writes a warning to the server's log. Control characters, which a text from a table or the wire
-/// may have, are replaced.
-void Log(const std::string& text);
-/// An error in the server's log.
+/// Write a warning, or an error, to the server's log. Control characters, which a text from a table
+/// or the wire may have, are replaced.
+void LogWarning(const std::string& text);
 void LogError(const std::string& text);
 
 /// Reports why `plugin` does not start: as an error in the server's log and, where a statement such

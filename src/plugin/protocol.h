@@ -29,7 +29,7 @@ struct DaemonSettings {
   unsigned lock_wait_threads = 64;
   unsigned auth_threads = 0;     ///< Threads that check logins; 0: no port asks for logins.
   bool checks_accounts = false;  ///< False: the threads only delay the answers to wrong secrets.
-  const exec::AccountLimitSettings* account_limits = nullptr;  ///< The variables.
+  const exec::AccountLimitSettings* account_limits = nullptr;  ///< As SET GLOBAL changes them.
   std::vector<PortPlan> ports;
 };
 

@@ -43,7 +43,7 @@ std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
 
 SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
-          keyspace::Settings{Log, UtcOffsetSeconds, WhyNoHousekeeping})) {
+          keyspace::Settings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})) {
   keyspaces_->SetClockAhead(MemcachedClockAheadMs());
 }
 
@@ -78,7 +78,7 @@ void SharedKeyspaces::Withdraw(const std::string& plugin) {
   leaving.reset();
   const base::MutexLock lock(mutex_);
   if (!StartHousekeeper())
-    Log("no thread can be had for the housekeeping of " + offers_.front().plugin);
+    LogWarning("no thread can be had for the housekeeping of " + offers_.front().plugin);
 }
 
 keyspace::HousekeeperRules SharedKeyspaces::Rules() const {

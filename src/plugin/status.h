@@ -41,7 +41,7 @@ class ShownCounters {
     }
   }
 
-  /// UNIX time, or 0.
+  /// `ends`: the UNIX time at which the server's certificate ends; 0: it has none.
   void AddCertificateEnds(int64_t ends) {
     Add("tls_certificate_ends", static_cast<uint64_t>(ends));
   }

@@ -46,7 +46,7 @@ class Committer {
   void RollbackTransaction();
 
  private:
-  // Of each family, with IsSeenBeforeItIsFlushed, TakeCommitLock and ReleaseCommitLock:
+  // Each family defines these, and IsSeenBeforeItIsFlushed, TakeCommitLock and ReleaseCommitLock:
 
   /// Longer than any backup.
   static constexpr unsigned long kLockWaitSeconds = 86400;
@@ -67,7 +67,7 @@ class Committer {
   /// success. A SQL client does not see that, because the server has shut its socket down.
   bool WasCutOff() const;
 
-  // Of all servers:
+  // All families share these:
 
   /// After how many turns without a change the next is expected to change nothing.
   static constexpr unsigned kUnchangedTurnsMin = 16;

@@ -62,7 +62,7 @@ class NewRow {
                        std::span<const model::CellChange> changes);
 
  private:
-  // As each family of servers has it: new_row_rules.cc in its folder.
+  // Each family of servers defines these, in new_row_rules.cc of its folder.
 
   /// Marks the columns that an insert reads and writes beside those that are given, and starts.
   bool PrepareInsert(TABLE* table);

@@ -89,7 +89,7 @@ bool SimpleKey::WriteInteger(const Part& part, std::string_view text, uchar* to)
   if (!ParseDigits(text, &number)) return false;
   const unsigned bits = 8u * part.integer_bytes;
   const uint64_t max = part.is_unsigned ? ~uint64_t{0} >> (64 - bits) : ~uint64_t{0} >> (65 - bits);
-  const uint64_t lowest = part.is_unsigned ? 0 : max + 1;  // Of the lowest value, without its sign.
+  const uint64_t lowest = part.is_unsigned ? 0 : max + 1;  // The lowest value, without its sign.
   if (number > (is_negative ? lowest : max)) return false;
   if (is_negative) number = 0 - number;
   memcpy(to, &number, part.integer_bytes);

@@ -121,7 +121,8 @@ class Tables {
   bool has_lost_full_text_changes_ = false;
   TablesOwn own_;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
-  /// As out_of_date_, and no reason to wait for: SQL opens such a table for each statement.
+  /// A table keeps what it has found of the session when it was opened, so that all are closed at
+  /// the end of the turn: SQL opens such a table for each statement.
   bool has_session_expressions_ = false;
   int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
   int64_t statistics_flushed_s_ = 0;

@@ -25,7 +25,7 @@ constexpr auto kSetKillConnection = EndConnection<"handlersocket">;
 
 #include "plugin/handlersocket/variables.inc"
 
-/// As many workers as the original plugin has by default, for rows that come from the disk: all but
+/// The original plugin has as many workers by default, for rows that come from the disk: all but
 /// one rest (adr/0012).
 constexpr unsigned kReadersMin = 16;
 

@@ -1,8 +1,4 @@
-// The server's private headers, then what differs between its versions (compat.h) and between
-// servers (accessors.h).
-//
-// Every other file of engine/server and of plugin/ includes the server through this one. PAST_API
-// in scripts/check-docs lists the files that include a header of the server besides.
+// All that other files include of MariaDB (CONTRIBUTING.md, "Style").
 #pragma once
 
 #include "server_headers.h"

@@ -66,7 +66,8 @@ void Committer::FlushSeen() {
   for (handlerton* engine : own_.seen) FlushLogs(engine, thd_.own().flush_at_commit());
 }
 
-// The error of such a commit is that of the statement.
+// MariaDB reports a full cache of the binary log when the statement writes its rows, so that no
+// commit fails for want of room.
 bool Committer::HadNoRoom() const { return false; }
 
 }  // namespace rowsocket::engine::server

@@ -32,10 +32,12 @@ bool Committer::WasCutOff() const {
                         [](const uchar* place) { return place != nullptr && *place != 0; });
 }
 
-// Where rows may be changed during an ALTER, InnoDB alone copies.
+// While sessions may write, only InnoDB itself copies a table for an ALTER. The server has no list
+// of changes for it, so that nothing that was rolled back can be carried out.
 bool Committer::HasUndoneChanges() const { return false; }
 
-// InnoDB alone is flushed.
+// FlushSeen flushes InnoDB, the only engine that is served here, so that no list of engines is
+// kept.
 void Committer::NoteSeen() {}
 
 void Committer::SetWaitsForFlush(bool waits) {

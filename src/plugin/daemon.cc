@@ -185,7 +185,7 @@ Daemon::~Daemon() = default;
 
 int Daemon::Init() {
   std::string error = WhyItDoesNotFit();
-  if (error.empty() && engine::server::OnlyMakesItsTables()) return 0;
+  if (error.empty() && engine::server::IsBootstrap()) return 0;
   std::unique_ptr<Running> starting;
   if (error.empty()) {
     starting = std::make_unique<Running>(descriptor_, &latency_since_);

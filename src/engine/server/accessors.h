@@ -3,6 +3,8 @@
 // and described here; each family's folder defines all of them, inline, in its accessors.h, or in
 // its compat.h where the versions of one family differ. A function that a family does not define,
 // or defines with other parameters, is a warning of its build, and an error in the tests' builds.
+// Some functions (IsInnodb, SetBlob) have the same body in each folder: they use members of the
+// server's classes, which another family may name otherwise.
 //
 // The family's accessors.h defines these types before it includes this file:
 //   TableReference    the table reference by which a table is opened and locked
@@ -19,7 +21,8 @@
 //   kLogsTransactionIds   whether InnoDB writes the ids of transactions to its log
 //   kCheckOptions         the options of a session by which rows are checked
 //   kInterrupted          the handler's error of a request that KILL ends
-//   kRecoveryThatWrites   the greatest innodb_force_recovery with which InnoDB still writes
+//   kForceRecoveryMaxForWrites
+//                         the greatest innodb_force_recovery with which InnoDB still writes
 //
 // Threads: the session's own, unless a function says otherwise. LockTables alone waits for other
 // sessions, and only functions that make a std::string may throw.
@@ -47,9 +50,9 @@ inline bool HasOnUpdate(const Field& field);
 /// Whether values of the column are compared as texts.
 inline bool ComparesAsText(const Field& field);
 
-/// The type in which SQL adds to a column.
-enum class Arithmetic : uint8_t { kInteger, kDecimal, kReal, kText };
-inline Arithmetic ArithmeticOf(const Field& field);
+/// The type in which SQL adds to a column: INT_RESULT, DECIMAL_RESULT, REAL_RESULT, or, for a text,
+/// STRING_RESULT.
+inline Item_result ArithmeticOf(const Field& field);
 /// Whether SQL adds to the DOUBLE that the column's text is; otherwise to an integer alone.
 inline bool AddsRealsTo(const Field& field);
 
@@ -97,7 +100,7 @@ inline bool IsZeroTimestamp(const Field& field, ulong* microseconds);
 /// Marks the column, and the columns it is generated from, for the next reads.
 inline void MarkForReading(Field& field);
 /// Adds the generated column to the map, with the columns that its expression names.
-inline void MarkBase(Field& field, MY_BITMAP* map);
+inline void MarkWithBaseColumns(Field& field, MY_BITMAP* map);
 
 // --- Errors of a statement, as SQL words them ---
 
@@ -118,8 +121,9 @@ inline double ReadDouble(std::string_view text, const char** end, int* error);
 inline bool IsTableName(std::string_view name);
 /// Makes the name's letters small, as the character set has them.
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name);
-/// Whether the name stands for a table's file of a version before 5.1.
-inline bool IsOldName(std::string_view name);
+/// Whether the server takes the name, for its prefix `#mysql50#`, for that of a table's file of a
+/// version before 5.1.
+inline bool IsMysql50Name(std::string_view name);
 
 // --- Keys ---
 
@@ -241,7 +245,7 @@ inline bool IsOffline();
 inline bool ShowsOtherVersion();
 /// Whether the server only makes its own tables (mariadb-install-db, --initialize), and serves
 /// nobody.
-inline bool OnlyMakesItsTables();
+inline bool IsBootstrap();
 /// How many tables the server may keep open.
 inline ulong OpenTablesMax();
 /// Gives `look` the place of a variable's value in memory, or null where the server has no such

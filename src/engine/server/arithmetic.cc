@@ -141,11 +141,11 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
   if (operand.text().empty()) return Step::kApplied;
   Wide integer = 0;
   switch (ArithmeticOf(*field)) {
-    case Arithmetic::kReal:
+    case REAL_RESULT:
       return AddReal(thd, field, operand.text(), subtract);
-    case Arithmetic::kDecimal:
+    case DECIMAL_RESULT:
       return AddDecimal(thd, field, operand.text(), subtract);
-    case Arithmetic::kInteger:
+    case INT_RESULT:
       if (ParseInteger(operand.text(), &integer)) return AddInteger(thd, field, integer, subtract);
       return AddDecimal(thd, field, operand.text(), subtract);
     default:

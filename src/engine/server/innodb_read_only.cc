@@ -9,7 +9,7 @@ namespace {
 bool Look() {
   const auto is_set = [](const uchar* place) { return place != nullptr && *place != 0; };
   const auto refuses = [](const uchar* place) {
-    return place != nullptr && *reinterpret_cast<const ulong*>(place) > kRecoveryThatWrites;
+    return place != nullptr && *reinterpret_cast<const ulong*>(place) > kForceRecoveryMaxForWrites;
   };
   return LookAtVariable(current_thd, "innodb_read_only", OPT_GLOBAL, is_set) ||
          LookAtVariable(current_thd, "innodb_force_recovery", OPT_GLOBAL, refuses);

@@ -54,7 +54,7 @@ bool IsGeneratedFrom(TABLE* table, const Fields& fields) {
   if (!MakeBitmap(&needed, table->s->fields)) return true;
   bool has_blob = false;
   for (Field** field = table->vfield; *field != nullptr; ++field) {
-    MarkBase(**field, &needed);
+    MarkWithBaseColumns(**field, &needed);
     has_blob = has_blob || IsBlob(**field);
   }
   const bool depends = std::any_of(fields.begin(), fields.end(),

@@ -15,7 +15,7 @@ namespace {
 /// that table.
 bool IsName(std::string_view name) {
   return name.size() <= NAME_LEN && name.find('\0') == std::string_view::npos &&
-         IsWellFormed(*system_charset_info, name) && IsTableName(name) && !IsOldName(name) &&
+         IsWellFormed(*system_charset_info, name) && IsTableName(name) && !IsMysql50Name(name) &&
          !name.starts_with(tmp_file_prefix);
 }
 

@@ -1,8 +1,5 @@
 // What engine/server/accessors.h describes, for MariaDB. Included by api.h alone, after the
 // server's headers and compat.h.
-//
-// Some functions (IsInnodb, SetBlob) have the same body in each family's folder: they use members
-// of the server's classes, which another family may name otherwise.
 #pragma once
 
 #include <string>
@@ -33,7 +30,7 @@ inline constexpr ulonglong kCheckOptions =
     OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
 inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;
 /// By high_level_read_only in srv0start.cc.
-inline constexpr ulong kRecoveryThatWrites = 4;
+inline constexpr ulong kForceRecoveryMaxForWrites = 4;
 
 }  // namespace rowsocket::engine::server
 
@@ -53,23 +50,14 @@ inline bool IsGenerated(const Field& field) { return field.vcol_info != nullptr;
 inline bool IsBlob(const Field& field) { return (field.flags & BLOB_FLAG) != 0; }
 inline bool IsZerofill(const Field& field) { return (field.flags & ZEROFILL_FLAG) != 0; }
 inline bool IsNamed(const Field& field) { return field.invisible < INVISIBLE_FULL; }
-
 inline bool IsNullable(const Field& field) { return field.real_maybe_null(); }
 inline bool HasOnUpdate(const Field& field) { return field.has_update_default_function(); }
 inline bool ComparesAsText(const Field& field) { return field.cmp_type() == STRING_RESULT; }
-inline Arithmetic ArithmeticOf(const Field& field) {
-  switch (field.cmp_type()) {
-    case REAL_RESULT:
-      return Arithmetic::kReal;
-    case DECIMAL_RESULT:
-      return Arithmetic::kDecimal;
-    case TIME_RESULT:  // As the number that SQL makes of a TIME, with its fraction.
-      return Arithmetic::kDecimal;
-    case INT_RESULT:
-      return Arithmetic::kInteger;
-    default:
-      return Arithmetic::kText;
-  }
+
+/// A TIME is added to as the number that SQL makes of it, with its fraction.
+inline Item_result ArithmeticOf(const Field& field) {
+  const Item_result type = field.cmp_type();
+  return type == TIME_RESULT ? DECIMAL_RESULT : type;
 }
 inline bool AddsRealsTo(const Field&) { return false; }
 
@@ -115,16 +103,17 @@ inline bool IsPlainBlob(const Field& field) {
          (type == &type_handler_tiny_blob || type == &type_handler_blob ||
           type == &type_handler_medium_blob || type == &type_handler_long_blob);
 }
+inline uint LabelsOf(const Field& field) {
+  return static_cast<uint>(TypelibOf(static_cast<const Field_enum&>(field))->count);
+}
 
 inline bool IsStoredButForRest(int result) {
   constexpr int kNote = 3;  // The result of Field_temporal::store when it only cut off a rest.
   return result == 0 || result == kNote;
 }
-
 inline bool StoreNull(Field* field) {
   return set_field_to_null_with_conversions(field, /*no_conversions=*/false) >= 0;
 }
-
 inline longlong PackedTimeOf(THD* thd, Field& field, bool is_duration) {
   return is_duration ? field.val_time_packed(thd) : field.val_datetime_packed(thd);
 }
@@ -133,7 +122,7 @@ inline bool IsZeroTimestamp(const Field& field, ulong* microseconds) {
 }
 
 inline void MarkForReading(Field& field) { field.register_field_in_read_map(); }
-inline void MarkBase(Field& field, MY_BITMAP* map) {
+inline void MarkWithBaseColumns(Field& field, MY_BITMAP* map) {
   MY_BITMAP*& reads = field.table->read_set;
   MY_BITMAP* const previous = reads;
   reads = map;
@@ -176,8 +165,9 @@ inline double ReadDouble(std::string_view text, const char** end, int* error) {
   *end = behind;
   return value;
 }
-
-inline bool IsOldName(std::string_view name) { return name.starts_with(MYSQL50_TABLE_NAME_PREFIX); }
+inline bool IsMysql50Name(std::string_view name) {
+  return name.starts_with(MYSQL50_TABLE_NAME_PREFIX);
+}
 
 // --- Keys ---
 
@@ -209,7 +199,13 @@ inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool outlas
 inline void UnlockTables(THD* thd, MYSQL_LOCK* lock, bool outlasts_turn) {
   mysql_unlock_tables(thd, lock, /*free_lock=*/outlasts_turn);
 }
+inline void ReleaseTableMetadataLocks(THD* thd) {
+  thd->mdl_context.release_transactional_locks(thd);
+}
 
+inline void MarkForInsert(TABLE& table) { table.mark_columns_needed_for_insert(); }
+inline void MarkForUpdate(TABLE& table) { table.mark_columns_needed_for_update(); }
+inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete(); }
 inline void SetGivesAutoIncrement(TABLE& table, bool gives) {
   table.auto_increment_field_not_null = gives;
 }
@@ -242,10 +238,6 @@ inline bool IsInnodb(const TABLE& table) { return table.file->ht->db_type == DB_
 inline bool ServerChecksForeignKeys(const TABLE&) { return false; }
 inline bool IsReferenced(const TABLE& table) { return table.file->referenced_by_foreign_key(); }
 
-inline uint LabelsOf(const Field& field) {
-  return static_cast<uint>(TypelibOf(static_cast<const Field_enum&>(field))->count);
-}
-
 inline bool IsSystemVersioned(const TABLE& table) { return table.versioned(); }
 inline bool IsRowEnd(const Field& field) { return (field.flags & VERS_ROW_END) != 0; }
 inline bool IsHistoricalRow(const TABLE& table) { return !table.vers_end_field()->is_max(); }
@@ -253,23 +245,13 @@ inline void MarkRowEndForReading(const TABLE& table) {
   if (table.versioned()) table.vers_end_field()->register_field_in_read_map();
 }
 
-inline void MarkForInsert(TABLE& table) { table.mark_columns_needed_for_insert(); }
-inline void MarkForUpdate(TABLE& table) { table.mark_columns_needed_for_update(); }
-inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete(); }
-
 inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd, table, 0); }
-
 /// needs_reopen() does not tell of FLUSH TABLES and OPTIMIZE.
 inline bool IsOutOfDate(const TABLE& table) {
   return const_cast<TABLE&>(table).needs_reopen() || table.s->tdc->flushed;
 }
-inline void ReleaseTableMetadataLocks(THD* thd) {
-  thd->mdl_context.release_transactional_locks(thd);
-}
 
-// --- The session, the server ---
-
-inline bool SkipsGrantTables() { return opt_noacl; }
+// --- The session ---
 
 inline uint ErrorNumberOf(const THD& thd) {
   return thd.is_error() ? thd.get_stmt_da()->sql_errno() : 0;
@@ -295,20 +277,22 @@ inline bool FollowOwnVariables(THD& thd) {
   thd.userstat_running = opt_userstat_running;
   return changed;
 }
-
 inline void KillQuery(THD& thd) { thd.awake(KILL_QUERY); }
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }
 inline bool IsInterruption(int number) {
   return number == ER_QUERY_INTERRUPTED || number == ER_SERVER_SHUTDOWN || number == kInterrupted ||
          number == ER_CONNECTION_KILLED;
 }
+
+// --- The server. Threads: any ---
+
+inline bool SkipsGrantTables() { return opt_noacl; }
 inline bool IsReadOnly() { return opt_readonly; }
 inline bool BecomesReadOnly() { return read_only; }
 /// MariaDB has no offline_mode.
 inline bool IsOffline() { return false; }
-inline bool OnlyMakesItsTables() { return opt_bootstrap; }
+inline bool IsBootstrap() { return opt_bootstrap; }
 inline ulong OpenTablesMax() { return tc_size; }
-
 template <typename Look>
 auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look) {
   const LEX_CSTRING none = {nullptr, 0};
@@ -318,7 +302,6 @@ auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look lo
   mysql_prlock_unlock(&LOCK_system_variables_hash);
   return seen;
 }
-
 inline timespec InNanoseconds(ulonglong wait_ns) {
   timespec until;
   set_timespec_nsec(until, wait_ns);

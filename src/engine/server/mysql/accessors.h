@@ -1,8 +1,5 @@
 // What engine/server/accessors.h describes, for MySQL. Included by api.h alone, after the server's
 // headers and compat.h.
-//
-// Some functions (IsInnodb, SetBlob) have the same body in each family's folder: they use members
-// of the server's classes, which another family may name otherwise.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +31,7 @@ inline constexpr bool kLogsTransactionIds = true;
 inline constexpr ulonglong kCheckOptions = OPTION_NO_FOREIGN_KEY_CHECKS;
 inline constexpr int kInterrupted = HA_ERR_QUERY_INTERRUPTED;
 /// By MySQL's manual.
-inline constexpr ulong kRecoveryThatWrites = 3;
+inline constexpr ulong kForceRecoveryMaxForWrites = 3;
 
 }  // namespace rowsocket::engine::server
 
@@ -64,22 +61,11 @@ inline bool HasLabels(const Field& field) {
 inline bool ComparesAsText(const Field& field) {
   return field.cmp_type() == STRING_RESULT || HasLabels(field);
 }
-inline Arithmetic ArithmeticOf(const Field& field) {
-  // As the number that SQL makes of a TIME, with its fraction.
-  if (is_temporal_type(field.type()) && field.type() != MYSQL_TYPE_YEAR) {
-    return Arithmetic::kDecimal;
-  }
-  if (HasLabels(field)) return Arithmetic::kText;
-  switch (field.cmp_type()) {
-    case REAL_RESULT:
-      return Arithmetic::kReal;
-    case DECIMAL_RESULT:
-      return Arithmetic::kDecimal;
-    case INT_RESULT:
-      return Arithmetic::kInteger;
-    default:
-      return Arithmetic::kText;
-  }
+
+/// A TIME is added to as the number that SQL makes of it, with its fraction.
+inline Item_result ArithmeticOf(const Field& field) {
+  if (is_temporal_type(field.type()) && field.type() != MYSQL_TYPE_YEAR) return DECIMAL_RESULT;
+  return HasLabels(field) ? STRING_RESULT : field.cmp_type();
 }
 inline bool AddsRealsTo(const Field& field) {
   return field.result_type() == STRING_RESULT && !HasLabels(field);
@@ -105,6 +91,7 @@ inline const String* TextOf(Field& field, String* buffer) {
   if (IsZerofill(field)) static_cast<const Field_num&>(field).prepend_zeros(buffer);
   return buffer;
 }
+
 inline uint LengthBytesOf(const Field_varstring& field) { return field.get_length_bytes(); }
 inline const uchar* BlobOf(const Field_blob& field) { return field.get_blob_data(); }
 inline void SetBlob(Field_blob& field, std::string& bytes) {
@@ -133,15 +120,16 @@ inline bool IsPlainVarchar(const Field& field) {
   return field.real_type() == MYSQL_TYPE_VARCHAR && !field.is_array();
 }
 inline bool IsPlainBlob(const Field& field) { return field.real_type() == MYSQL_TYPE_BLOB; }
+inline uint LabelsOf(const Field& field) {
+  return static_cast<uint>(static_cast<const Field_enum&>(field).typelib->count);
+}
 
 inline bool IsStoredButForRest(int result) {
   return result == TYPE_OK || result == TYPE_NOTE_TIME_TRUNCATED || result == TYPE_NOTE_TRUNCATED;
 }
-
 inline bool StoreNull(Field* field) {
   return set_field_to_null_with_conversions(field, /*no_conversions=*/false) == TYPE_OK;
 }
-
 inline longlong PackedTimeOf(THD*, Field& field, bool is_duration) {
   if (!is_duration) return field.val_date_temporal();
   Time_val time;
@@ -158,8 +146,7 @@ inline bool IsZeroTimestamp(const Field& field, ulong* microseconds) {
 inline void MarkForReading(Field& field) {
   field.table->mark_column_used(&field, MARK_COLUMNS_READ);
 }
-
-inline void MarkBase(Field& field, MY_BITMAP* map) {
+inline void MarkWithBaseColumns(Field& field, MY_BITMAP* map) {
   bitmap_union(map, &field.gcol_info->base_columns_map);
   bitmap_set_bit(map, field.field_index());
 }
@@ -206,9 +193,8 @@ inline bool IsSameName(const char* left, const char* right) {
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
   name->resize(my_casedn_str(charset, name->data()));
 }
-
-/// MySQL knows none any more.
-inline bool IsOldName(std::string_view) { return false; }
+/// MySQL knows no such prefix any more.
+inline bool IsMysql50Name(std::string_view) { return false; }
 
 // --- Keys ---
 
@@ -242,7 +228,14 @@ inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool) {
   return lock;
 }
 inline void UnlockTables(THD* thd, MYSQL_LOCK* lock, bool) { mysql_unlock_tables(thd, lock); }
+inline void ReleaseTableMetadataLocks(THD* thd) { thd->mdl_context.release_transactional_locks(); }
 
+inline int PrepareToWrite(handler&, bool) { return 0; }
+inline void MarkForInsert(TABLE& table) { table.mark_columns_needed_for_insert(table.in_use); }
+inline void MarkForUpdate(TABLE& table) {
+  table.mark_columns_needed_for_update(table.in_use, /*mark_binlog_columns=*/true);
+}
+inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete(table.in_use); }
 inline void SetGivesAutoIncrement(TABLE& table, bool gives) {
   table.autoinc_field_has_explicit_non_null_value = gives;
 }
@@ -282,34 +275,19 @@ inline bool ServerChecksForeignKeys(const TABLE& table) {
 }
 inline bool IsReferenced(const TABLE& table) { return table.s->is_referenced_by_foreign_key(); }
 
-inline uint LabelsOf(const Field& field) {
-  return static_cast<uint>(static_cast<const Field_enum&>(field).typelib->count);
-}
-
 inline bool IsSystemVersioned(const TABLE&) { return false; }
 inline bool IsRowEnd(const Field&) { return false; }
 inline bool IsHistoricalRow(const TABLE&) { return false; }
 inline void MarkRowEndForReading(const TABLE&) {}
 
-inline int PrepareToWrite(handler&, bool) { return 0; }
-inline void MarkForInsert(TABLE& table) { table.mark_columns_needed_for_insert(table.in_use); }
-inline void MarkForUpdate(TABLE& table) {
-  table.mark_columns_needed_for_update(table.in_use, /*mark_binlog_columns=*/true);
-}
-inline void MarkForDelete(TABLE& table) { table.mark_columns_needed_for_delete(table.in_use); }
-
 /// MySQL has no query cache.
 inline void ForgetQueries(THD*, TABLE*) {}
-
 inline bool IsOutOfDate(const TABLE& table) {
   return table.s->has_old_version() || table.has_invalid_dict() ||
          const_cast<TABLE&>(table).has_invalid_stats();
 }
-inline void ReleaseTableMetadataLocks(THD* thd) { thd->mdl_context.release_transactional_locks(); }
 
-// --- The session, the server ---
-
-inline bool SkipsGrantTables() { return skip_grant_tables(); }
+// --- The session ---
 
 inline uint ErrorNumberOf(const THD& thd) {
   return thd.is_error() ? thd.get_stmt_da()->mysql_errno() : 0;
@@ -328,7 +306,6 @@ inline bool FollowOwnVariables(THD& thd) {
   thd.set_server_id(static_cast<uint32>(::server_id));
   return false;
 }
-
 inline void KillQuery(THD& thd) {
   mysql_mutex_lock(&thd.LOCK_thd_data);
   thd.awake(THD::KILL_QUERY);
@@ -338,14 +315,17 @@ inline bool IsKilled(const THD& thd) { return thd.killed != THD::NOT_KILLED; }
 inline bool IsInterruption(int number) {
   return number == ER_QUERY_INTERRUPTED || number == ER_SERVER_SHUTDOWN || number == kInterrupted;
 }
+
+// --- The server. Threads: any ---
+
+inline bool SkipsGrantTables() { return skip_grant_tables(); }
 inline bool IsReadOnly() { return opt_readonly || opt_super_readonly; }
 /// MySQL does not tell whether SET GLOBAL read_only waits for commits under way.
 inline bool BecomesReadOnly() { return false; }
 inline bool IsOffline() { return mysqld_offline_mode(); }
 inline bool ShowsOtherVersion() { return false; }
-inline bool OnlyMakesItsTables() { return opt_initialize; }
+inline bool IsBootstrap() { return opt_initialize; }
 inline ulong OpenTablesMax() { return table_cache_size; }
-
 template <typename Look>
 auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look) {
   mysql_rwlock_rdlock(&LOCK_system_variables_hash);
@@ -354,7 +334,6 @@ auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look lo
   mysql_rwlock_unlock(&LOCK_system_variables_hash);
   return seen;
 }
-
 inline timespec InNanoseconds(ulonglong wait_ns) {
   timespec until;
   set_timespec_nsec(&until, wait_ns);

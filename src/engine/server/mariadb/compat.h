@@ -2,20 +2,26 @@
 // function, "since" the first of these lines that has it so. No other file asks for the server's
 // version (scripts/check-docs). Included by api.h alone, after the server's headers.
 //
-// Another line: it is named below; then each block is read, because the compiler takes the side of
-// 11.8 for every later line, whether that is right there or not. All steps:
-// docs/adr/0004-supported-versions.md.
+// Another line: it is named in the next #if. Then the compiler stops in each block, because none
+// has a side for lines that it does not name: the block is read beside the new line's source, and
+// the line joins the side that is right for it (`|| ROWSOCKET_LINE == 1203`), or gets one of its
+// own. All steps: docs/adr/0004-supported-versions.md.
 #pragma once
 
-#if MYSQL_VERSION_ID / 100 != 1011 && MYSQL_VERSION_ID / 100 != 1108
+/// 10.11 is 1011, 11.8 is 1108.
+#define ROWSOCKET_LINE (MYSQL_VERSION_ID / 100)
+
+#if ROWSOCKET_LINE != 1011 && ROWSOCKET_LINE != 1108
 #error "This file knows MariaDB 10.11 and 11.8 only: see its first lines"
 #endif
 
 #include <string>
 #include <string_view>
 
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
 #include <sql_type_vector.h>
+#elif ROWSOCKET_LINE != 1011
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 
 namespace rowsocket::engine::server {
@@ -24,20 +30,24 @@ namespace rowsocket::engine::server {
 
 /// A member of a transaction. Since 11.8 not every one is a storage engine: the binary log and the
 /// cache of vector indexes are not.
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
 using Participant = transaction_participant;
-#else
+#elif ROWSOCKET_LINE == 1011
 using Participant = handlerton;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 
 /// The storage engine that a participant is; null for other participants.
 inline handlerton* EngineOf(Participant* participant) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   st_plugin_int* const plugin = hton2plugin[participant->slot];
   const bool is_engine = plugin != nullptr && plugin->plugin->type == MYSQL_STORAGE_ENGINE_PLUGIN;
   return is_engine ? static_cast<handlerton*>(participant) : nullptr;
-#else
+#elif ROWSOCKET_LINE == 1011
   return participant;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
@@ -45,19 +55,23 @@ inline handlerton* EngineOf(Participant* participant) {
 /// innodb_flush_log_at_trx_commit says, so that the variable is read here: with 0 and 2 no commit
 /// waits for a flush, and neither do answers. InnoDB's function of 10.11 reads the variable itself.
 inline void FlushLogs(handlerton* engine, [[maybe_unused]] ulonglong flush_at_commit) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   if (engine->db_type != DB_TYPE_INNODB || (flush_at_commit & 1) != 0) engine->flush_logs(engine);
-#else
+#elif ROWSOCKET_LINE == 1011
   engine->flush_logs(engine);
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// Since 11.8 the handler is told as well whether the statement changes rows that it finds.
 inline int PrepareToWrite(handler& file, [[maybe_unused]] bool sets_fields) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return file.prepare_for_modify(sets_fields, /*can_lookup=*/true);
-#else
+#elif ROWSOCKET_LINE == 1011
   return file.prepare_for_insert(/*do_create=*/true);
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
@@ -65,57 +79,69 @@ inline int PrepareToWrite(handler& file, [[maybe_unused]] bool sets_fields) {
 
 /// False for full-text, spatial and vector indexes. Since 11.8 these are algorithms; before, flags.
 inline bool IsSearchable(const KEY& key) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return key.algorithm != HA_KEY_ALG_FULLTEXT && key.algorithm != HA_KEY_ALG_RTREE &&
          key.algorithm != HA_KEY_ALG_VECTOR;
-#else
+#elif ROWSOCKET_LINE == 1011
   return (key.flags & (HA_FULLTEXT | HA_SPATIAL)) == 0;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// 11.8 has FULLTEXT as the key's algorithm, 10.11 as a flag of it.
 inline bool IsFullText(const KEY& key) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return key.algorithm == HA_KEY_ALG_FULLTEXT;
-#else
+#elif ROWSOCKET_LINE == 1011
   return (key.flags & HA_FULLTEXT) != 0;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// Since 11.8 an ALTER may copy a table while sessions write to it (since 11.2 in the server).
 inline bool IsCopiedByAlter(const TABLE& table) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return table.s->online_alter_binlog != nullptr;
-#else
+#elif ROWSOCKET_LINE == 1011
   static_cast<void>(table);
   return false;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// The labels of an ENUM: Field_enum::typelib is a function since 11.8, a member before.
 inline const TYPELIB* TypelibOf(const Field_enum& field) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return field.typelib();
-#else
+#elif ROWSOCKET_LINE == 1011
   return field.typelib;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// The type VECTOR is there since 11.8.
 inline bool IsVector([[maybe_unused]] const Field& field) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return field.type_handler() == &type_handler_vector;
-#else
+#elif ROWSOCKET_LINE == 1011
   return false;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// VECTOR indexes are there since 11.8.
 inline bool HasVectorIndexTable([[maybe_unused]] const TABLE& table) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return table.s->hlindexes() != 0;
-#else
+#elif ROWSOCKET_LINE == 1011
   return false;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
@@ -123,7 +149,7 @@ inline bool HasVectorIndexTable([[maybe_unused]] const TABLE& table) {
 /// handler and its cache have to be told as the table's handler is.
 inline void BeginStatementOfVectorIndexTable([[maybe_unused]] THD* thd,
                                              [[maybe_unused]] TABLE* table) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   if (table->hlindex == nullptr || table->hlindex->in_use != thd) return;
   table->hlindex->file->start_stmt(thd, table->reginfo.lock_type);
   // The cache registers itself with the first statement of the transaction alone, and would not
@@ -135,35 +161,43 @@ inline void BeginStatementOfVectorIndexTable([[maybe_unused]] THD* thd,
       trans_register_ha(thd, /*all=*/false, each->ht(), 0);
     }
   }
+#elif ROWSOCKET_LINE != 1011
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 // --- Names: since 11.8 by the types of identifiers ---
 
 inline bool IsTableName(std::string_view name) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return !Lex_ident_table::check_name({name.data(), name.size()}, /*check_for_path_chars=*/true);
-#else
+#elif ROWSOCKET_LINE == 1011
   return !check_table_name(name.data(), name.size(), /*check_for_path_chars=*/true);
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 inline bool IsSameColumn(const LEX_CSTRING& left, const LEX_CSTRING& right) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return Lex_ident_column::streq(left, right);
-#else
+#elif ROWSOCKET_LINE == 1011
   return my_strcasecmp(system_charset_info, left.str, right.str) == 0;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// Since 11.8 the folded text may be longer than the name.
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   std::string folded(name->size() * charset->casedn_multiply(), '\0');
   folded.resize(charset->casedn(name->data(), name->size(), folded.data(), folded.size()));
   *name = std::move(folded);
-#else
+#elif ROWSOCKET_LINE == 1011
   name->resize(my_casedn_str(charset, name->data()));
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
@@ -171,19 +205,23 @@ inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
 
 /// Whether the THD's account may not take the role; `access`: its global privileges with the role.
 inline int CheckRole(THD* thd, const std::string& role, privilege_t* access) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return acl_check_setrole(thd, {role.c_str(), role.size()}, access);
-#else
+#elif ROWSOCKET_LINE == 1011
   return acl_check_setrole(thd, role.c_str(), access);
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db, const char* table,
                                     const Field& field) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return get_column_grant(thd, grant, db, table, field.field_name);
-#else
+#elif ROWSOCKET_LINE == 1011
   return get_column_grant(thd, grant, db, table, field.field_name.str);
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
@@ -191,43 +229,51 @@ inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db,
 /// A client without a host name is known by its address.
 inline bool FindAccount(Security_context* context, const std::string& user, const char* host,
                         const char* ip) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   const auto text = [](const char* name) {
     return LEX_CSTRING{name != nullptr ? name : "", name != nullptr ? strlen(name) : 0};
   };
   return acl_getroot(context, {user.c_str(), user.size()}, text(host != nullptr ? host : ip),
                      text(ip), text(nullptr));
-#else
+#elif ROWSOCKET_LINE == 1011
   const char* const address = ip != nullptr ? ip : "";
   return acl_getroot(context, user.c_str(), host != nullptr ? host : address, address, "");
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 // --- The server's own variables ---
 
 inline bool ShowsOtherVersion() {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return !IS_SYSVAR_AUTOSIZE(&server_version_ptr);
-#else
+#elif ROWSOCKET_LINE == 1011
   return using_custom_server_version;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// @@global.long_query_time, in microseconds. Since 11.8 it has another name.
 inline ulonglong LongQueryTime() {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   return global_system_variables.log_slow_query_time;
-#else
+#elif ROWSOCKET_LINE == 1011
   return global_system_variables.long_query_time;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 
 /// Sets how many rows the slow query log shows as examined.
 inline void SetExaminedRows(THD* thd, ha_rows rows) {
-#if MYSQL_VERSION_ID >= 110800
+#if ROWSOCKET_LINE == 1108
   thd->m_examined_row_count = rows;
-#else
+#elif ROWSOCKET_LINE == 1011
   thd->set_examined_row_count(rows);
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
 #endif
 }
 

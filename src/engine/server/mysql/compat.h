@@ -1,11 +1,27 @@
 // What differs between the lines of MySQL that this library is built for. There is one line, so
 // that nothing differs yet: a second one is named below, and gets here one block for each function
 // that it has otherwise, "since" the line that has it so, as in the compat.h of MariaDB's folder.
+// No block has a side for lines that it does not name, so that the compiler stops in each of them
+// when a third line comes (1004 stands for such a second line):
+//
+//   inline Item_result ArithmeticOf(const Field& field) {
+//   #if ROWSOCKET_LINE == 1004
+//     ...
+//   #elif ROWSOCKET_LINE == 907
+//     ...
+//   #else
+//   #error "Which side does this line of MySQL take? See the first lines"
+//   #endif
+//   }
+//
 // No other file asks for the server's version (scripts/check-docs). Included by api.h alone, after
 // the server's headers.
 #pragma once
 
-#if MYSQL_VERSION_ID / 100 != 907
+/// 9.7 is 907.
+#define ROWSOCKET_LINE (MYSQL_VERSION_ID / 100)
+
+#if ROWSOCKET_LINE != 907
 #error \
     "This file knows MySQL 9.7 only: see its first lines, and docs/adr/0004-supported-versions.md"
 #endif

@@ -38,6 +38,8 @@ namespace rowsocket::engine::server {
 
 inline const char* NameText(const Field& field);
 inline std::string_view NameOf(const Field& field);
+/// Whether the column has this name, for which SQL takes names that differ in case alone.
+inline bool HasName(const Field& field, const LEX_CSTRING& name);
 /// The position of the column in the table, from 0.
 inline uint NumberOf(const Field& field);
 inline bool IsGenerated(const Field& field);
@@ -217,6 +219,11 @@ inline bool IsOutOfDate(const TABLE& table);
 inline uint ErrorNumberOf(const THD& thd);
 /// Forgets what statements have reported, besides the diagnostics area itself.
 inline void ForgetConditions(THD& thd);
+/// Forgets what the last statement that wrote has noted of the values given: how many were cut off,
+/// and what of the session they depended on.
+inline void ForgetGivenValues(THD& thd);
+/// Sets the session's variables of what each of its transactions begins with.
+inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool is_read_only);
 /// Undoes what an earlier commit of the THD may have set of the durability of its next.
 inline void ExpectRegularDurability(THD* thd);
 /// Notes the time at which a transaction that writes begins, where the server keeps it.

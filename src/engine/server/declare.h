@@ -1,5 +1,5 @@
 // How plugins, their variables and their counters are declared to a server. Declared and described
-// here, for src/plugin; declare.h in each family's folder defines them.
+// here, for src/plugin; declare.h in each family's folder defines what differs.
 //
 // The family's declare.h defines these types before it includes this file:
 //   ServerBool         the type of a variable that is ON or OFF
@@ -22,6 +22,24 @@ inline StatusVariable EndOfStatus();
 inline void ShowAll(StatusVariable* var, StatusVariable* all);
 
 // --- Plugins ---
+
+/// Adds what this server alone has to be told of every plugin.
+inline void CompletePlugin(PluginDeclaration* plugin);
+/// A plugin without functions, variables and counters. `type`: a number MYSQL_..._PLUGIN; `info`:
+/// what the server wants to know of a plugin of this type.
+inline PluginDeclaration NamedPlugin(int type, void* info, const char* name,
+                                     const char* description) {
+  PluginDeclaration plugin{};
+  plugin.type = type;
+  plugin.info = info;
+  plugin.name = name;
+  plugin.author = "Rowsocket";
+  plugin.descr = description;
+  plugin.license = PLUGIN_LICENSE_GPL;
+  plugin.version = 0x0100;
+  CompletePlugin(&plugin);
+  return plugin;
+}
 
 /// A daemon plugin. Plugin::Init and Plugin::Deinit start and stop it, Plugin::Show answers its
 /// counters, Plugin::flushed() is a counter that FLUSH STATUS sets to 0, and Plugin::descriptor()

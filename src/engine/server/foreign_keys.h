@@ -4,6 +4,7 @@
 // Threads: the session's.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "api.h"
@@ -15,6 +16,12 @@ namespace rowsocket::engine::server {
 /// opened. MariaDB's engine relies on each child being open, and cannot cascade to another one; in
 /// MySQL a change of them waits for the metadata lock of the table that they refer to.
 bool ReferencesChanged(THD* thd, const OpenTable& open);
+
+/// Whether one of these columns has the name.
+inline bool HasName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](uint field) { return HasName(*table.field[field], name); });
+}
 
 /// Whether a foreign key of the table, or one that refers to it, may have one of these columns.
 bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& fields);

@@ -11,16 +11,11 @@
 #include <vector>
 
 #include "api.h"
+#include "own.h"
 
 namespace rowsocket::engine::server {
 
 enum class Access : uint8_t { kRead, kWrite };
-
-/// The foreign keys that refer to a table, as a text that differs when they do.
-struct References {
-  TABLE* table;
-  std::string keys;
-};
 
 /// One open instance of a table.
 struct OpenTable {
@@ -29,11 +24,9 @@ struct OpenTable {
   bool rolls_back = false;     ///< The engine can take a statement back (InnoDB).
   bool changed = false;        ///< The table was written to in this turn.
   MYSQL_LOCK* lock = nullptr;  ///< Held from its first use in a turn to its end, or longer.
-  MDL_ticket* statement_commit_lock =
-      nullptr;                ///< In MariaDB, held with `lock`: TakeStatementCommitLock.
-  uint64_t used_in = 0;       ///< The last turn that locked it.
-  bool stays_locked = false;  ///< The lock stays between turns that only read.
-  bool is_innodb = false;     ///< An InnoDB table that is not partitioned.
+  uint64_t used_in = 0;        ///< The last turn that locked it.
+  bool stays_locked = false;   ///< The lock stays between turns that only read.
+  bool is_innodb = false;      ///< An InnoDB table that is not partitioned.
   /// A row may depend on when it is written (ON UPDATE, DEFAULT ...).
   bool depends_on_time = false;
   /// The table, or one that its foreign keys may change, has a full-text index of InnoDB.
@@ -47,9 +40,7 @@ struct OpenTable {
   std::deque<TableReference> list;
   std::vector<std::unique_ptr<std::string>> names;
   std::vector<TABLE*> tables;
-  /// For writes in MariaDB: the references to each table whose rows may change. A new foreign key
-  /// can come without a lock of the parent (CREATE TABLE of a child).
-  std::vector<References> references;
+  OpenTableOwn own;
 
   /// A copy of the text, which stays where it is while the table is open.
   const char* Keep(std::string_view text) {

@@ -16,11 +16,21 @@ bool CanBeAccount(const model::Account& account) {
 }
 
 Privileges BitsOf(ServerPrivileges all) {
-  const auto bit = [all](ServerPrivileges privilege, Privileges bit) {
-    return (all & privilege) == ServerPrivileges(0) ? 0 : bit;
-  };
-  return bit(SELECT_ACL, kSelect) | bit(INSERT_ACL, kInsert) | bit(UPDATE_ACL, kUpdate) |
-         bit(DELETE_ACL, kDelete);
+  Privileges bits = 0;
+  for (const PrivilegeBit& each : kPrivilegeBits) {
+    bits |= (all & each.of_server) == ServerPrivileges(0) ? 0 : each.bit;
+  }
+  return bits;
+}
+
+PrivilegeReaderOwn& PrivilegeReader::own() {
+  if (own_ == nullptr) own_ = std::make_unique<PrivilegeReaderOwn>();
+  return *own_;
+}
+
+void PrivilegeReader::Close() {
+  Unlock();
+  own_.reset();
 }
 
 }  // namespace rowsocket::engine::server

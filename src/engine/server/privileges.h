@@ -20,6 +20,7 @@
 
 #include "api.h"
 #include "model/account.h"
+#include "own.h"
 
 namespace rowsocket::engine::server {
 
@@ -29,6 +30,14 @@ inline constexpr Privileges kSelect = 1;
 inline constexpr Privileges kInsert = 2;
 inline constexpr Privileges kUpdate = 4;
 inline constexpr Privileges kDelete = 8;
+
+/// A privilege as GRANT has it, and as this library has it.
+struct PrivilegeBit {
+  ServerPrivileges of_server;
+  Privileges bit;
+};
+inline constexpr PrivilegeBit kPrivilegeBits[] = {
+    {SELECT_ACL, kSelect}, {INSERT_ACL, kInsert}, {UPDATE_ACL, kUpdate}, {DELETE_ACL, kDelete}};
 
 /// Why no account's rights can be known here; empty where they can.
 std::string WhyNoRights();
@@ -44,8 +53,8 @@ std::string DefaultRole(const model::Account& account);
 
 class PrivilegeReader {
  public:
-  PrivilegeReader();
-  ~PrivilegeReader();
+  PrivilegeReader() = default;
+  ~PrivilegeReader() { Close(); }
   PrivilegeReader(const PrivilegeReader&) = delete;
   PrivilegeReader& operator=(const PrivilegeReader&) = delete;
 
@@ -73,10 +82,11 @@ class PrivilegeReader {
   void Close();
 
  private:
-  /// What the family's .cc keeps: the server's own idea of the account, and of what it may.
-  struct State;
+  /// What the family keeps: the server's own idea of the account, and of what it may. Made when it
+  /// is first asked for, on the owner's thread.
+  PrivilegeReaderOwn& own();
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<PrivilegeReaderOwn> own_;
   const std::string* db_ = nullptr;
   Privileges on_database_ = 0;
   Privileges on_table_ = 0;

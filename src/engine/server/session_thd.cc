@@ -5,10 +5,25 @@
 
 namespace rowsocket::engine::server {
 
-void LogOtherLayout() {
-  LogError(
-      "the server was built with other options than rowsocket.so, which would misread its data: "
-      "build rowsocket.so with the server's own source and options");
+bool SessionThd::Create() {
+  THD* thd = NewThd();
+  thd->thread_stack = reinterpret_cast<char*>(&thd);
+  thd->store_globals();
+  if (!LayoutMatches(thd)) {
+    LogError(
+        "the server was built with other options than rowsocket.so, which would misread its data: "
+        "build rowsocket.so with the server's own source and options");
+    FreeThd(thd);
+    return false;
+  }
+  SetLogging(thd);
+  SetTransactions(thd);
+  SetThd(thd);
+  Enter(thd);
+  RefreshVariables();
+  ClearStatement();
+  FreeStatementMemory();
+  return true;
 }
 
 void SessionThd::SetThd(THD* thd) {
@@ -23,6 +38,15 @@ void SessionThd::SetLogging(THD* thd) {
       ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->set_current_stmt_binlog_format_row();
+}
+
+// Ports decide what may be written. Where a transaction is read only the server refuses writes when
+// it opens a table, which this library does differently: InnoDB would have no rollback segment to
+// write to.
+void SessionThd::SetTransactions(THD* thd) {
+  SetTransactionVariables(*thd, ISO_REPEATABLE_READ, /*is_read_only=*/false);
+  thd->tx_isolation = ISO_REPEATABLE_READ;
+  thd->tx_read_only = false;
 }
 
 bool SessionThd::RefreshVariables() {
@@ -53,6 +77,16 @@ void SessionThd::RefuseWaits(bool refuse) {
   if (!timeouts_.waits_for_rows) return;
   WaitForTables(!refuse);
   RefuseRowWaits(refuse);
+}
+
+void SessionThd::StartStatement(int sql_command) {
+  own_.BeginStatement();
+  thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
+  if (sql_command == SQLCOM_SELECT) return;
+  SetTime();
+  thd_->set_current_stmt_binlog_format_row();
+  ForgetGivenValues(*thd_);
+  SetStrict(true);
 }
 
 void SessionThd::ClearStatement() {

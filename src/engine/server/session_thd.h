@@ -101,8 +101,9 @@ class SessionThd {
   /// Ends what the thread waits for, or does, as KILL QUERY does. Threads: any.
   void Interrupt();
 
-  /// What the family's other files need. Common code calls RestoreDescription of it, which shows
-  /// the text of Describe again where functions of the server have shown another.
+  /// What the family's other files need. Each family's has: BeginStatement, when a find or a
+  /// statement begins; RestoreDescription, which shows the text of Describe again where functions
+  /// of the server have shown another.
   SessionThdOwn& own() { return own_; }
 
  private:
@@ -111,8 +112,26 @@ class SessionThd {
   void SetThd(THD* thd);
   /// Has all that a new THD does logged as rows, in the transactions that Committer begins.
   static void SetLogging(THD* thd);
+  /// Sets what transactions begin with, whatever the defaults of SQL sessions are.
+  static void SetTransactions(THD* thd);
 
-  /// Lets the THD wait for rows as long as @@global.innodb_lock_wait_timeout says now.
+  // Each family's own steps.
+
+  /// A THD with a number of its own.
+  static THD* NewThd();
+  /// Frees a THD that is not, or no longer, a session.
+  static void FreeThd(THD* thd);
+  /// Whether members of a new THD are where this library's headers say: the server's own functions
+  /// would read other members otherwise.
+  static bool LayoutMatches(THD* thd);
+  /// Makes the THD a session of the server's and of its cluster, with a user, a LEX, the wait for
+  /// rows of WaitTimeouts, and a place in the list of threads and in performance_schema, which
+  /// otherwise counts nothing that the thread does. The user has all privileges but one: SET GLOBAL
+  /// read_only holds for this session, because no client of it is a privileged user.
+  void Enter(THD* thd);
+  /// Lets the THD wait for rows as long as @@global.innodb_lock_wait_timeout says now. InnoDB's
+  /// variable has a session value, which is taken when the THD is made, so that a later SET GLOBAL
+  /// would never be seen.
   void FollowRowLockWait();
   void RefuseRowWaits(bool refuse);
 
@@ -123,11 +142,6 @@ class SessionThd {
   base::ShownText description_;
   SessionThdOwn own_;
 };
-
-// For the families' files.
-
-/// Says in the log that members of a THD are not where this library's headers say.
-void LogOtherLayout();
 
 /// Whether the server is shutting down, or this library is being unloaded.
 bool ServerStopping();

@@ -89,6 +89,15 @@ int Statement::DeleteRow(TABLE* table) {
   return NoteWrite(*table, table->file->ha_delete_row(table->record[0]));
 }
 
+int Statement::NoteWrite(const TABLE& table, int error) {
+  if (error != 0) return error;
+  has_changed_rows_ = true;
+  const bool rolls_back = RollsBack(table);
+  if (rolls_back) tables_.SetChangedRows(true);
+  NoteForCommit(table, rolls_back);
+  return 0;
+}
+
 bool Statement::NoteFullTextChange(const OpenTable& open, const Outcome& outcome) {
   if (!open.has_full_text || !has_changed_rows_) return false;
   const bool is_taken_back = !outcome.ok() && !tables_.in_unit();

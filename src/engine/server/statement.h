@@ -56,6 +56,8 @@ class Statement {
   /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
   /// back alone (Tables::CountFullTextChange).
   bool NoteFullTextChange(const OpenTable& open, const Outcome& outcome);
+  /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
+  int NoteWrite(const TABLE& table, int error);
 
   // Each family's own steps.
 
@@ -67,8 +69,9 @@ class Statement {
   /// Has the server check the foreign keys that its engine does not. 0, a handler's number, or
   /// kReported.
   int CheckForeignKeys(TABLE* table, int sql_command);
-  /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
-  int NoteWrite(const TABLE& table, int error);
+  /// Notes what the log and the commit have to know of a change besides. `rolls_back`: the engine
+  /// can take it back.
+  void NoteForCommit(const TABLE& table, bool rolls_back);
   /// Writes the events of the statement's rows out of the pending buffer, with the mark that ends a
   /// statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);

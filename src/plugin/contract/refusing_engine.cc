@@ -32,9 +32,11 @@ int Init(void* engine) {
 }  // namespace
 
 PluginDeclaration DeclareRefusingEngine() {
-  return DeclareEngine("rowsocket_refusing_engine",
-                       "An engine that refuses to prepare a transaction; for tests alone", &info,
-                       Init);
+  PluginDeclaration engine =
+      NamedPlugin(MYSQL_STORAGE_ENGINE_PLUGIN, &info, "rowsocket_refusing_engine",
+                  "An engine that refuses to prepare a transaction; for tests alone");
+  engine.init = Init;
+  return engine;
 }
 
 // The server does not ask an engine that has changed nothing to prepare: this engine says that it

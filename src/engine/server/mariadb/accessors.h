@@ -256,15 +256,22 @@ inline bool IsOutOfDate(const TABLE& table) {
 inline uint ErrorNumberOf(const THD& thd) {
   return thd.is_error() ? thd.get_stmt_da()->sql_errno() : 0;
 }
-inline void ExpectRegularDurability(THD*) {}
-/// For mysql.transaction_registry.
-inline void NoteTransactionStart(THD* thd) { thd->transaction->start_time.reset(thd); }
-
 inline void ForgetConditions(THD& thd) {
   Diagnostics_area* const area = thd.get_stmt_da();
   if (area->current_statement_warn_count() != 0) area->clear_warning_info(thd.query_id);
   thd.is_fatal_error = false;
 }
+inline void ForgetGivenValues(THD& thd) {
+  thd.used = 0;
+  thd.cuted_fields = 0;
+}
+inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool is_read_only) {
+  thd.variables.tx_isolation = isolation;
+  thd.variables.tx_read_only = is_read_only;
+}
+inline void ExpectRegularDurability(THD*) {}
+/// For mysql.transaction_registry.
+inline void NoteTransactionStart(THD* thd) { thd->transaction->start_time.reset(thd); }
 inline bool FollowOwnVariables(THD& thd) {
   const system_variables& global = global_system_variables;
   system_variables& mine = thd.variables;

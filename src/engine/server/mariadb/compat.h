@@ -178,11 +178,11 @@ inline bool IsTableName(std::string_view name) {
 #endif
 }
 
-inline bool IsSameColumn(const LEX_CSTRING& left, const LEX_CSTRING& right) {
+inline bool HasName(const Field& field, const LEX_CSTRING& name) {
 #if ROWSOCKET_LINE == 1108
-  return Lex_ident_column::streq(left, right);
+  return Lex_ident_column::streq(field.field_name, name);
 #elif ROWSOCKET_LINE == 1011
-  return my_strcasecmp(system_charset_info, left.str, right.str) == 0;
+  return my_strcasecmp(system_charset_info, field.field_name.str, name.str) == 0;
 #else
 #error "Which side does this line of MariaDB take? See the first lines"
 #endif

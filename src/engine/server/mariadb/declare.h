@@ -37,6 +37,11 @@ int ShowPlugin(MYSQL_THD, StatusVariable* var, void*, system_status_var*, enum_v
   return 0;
 }
 
+inline void CompletePlugin(PluginDeclaration* plugin) {
+  plugin->version_info = model::kVersion;
+  plugin->maturity = MariaDB_PLUGIN_MATURITY_GAMMA;
+}
+
 template <typename Plugin>
 PluginDeclaration DeclarePlugin(DaemonInfo* info) {
   static StatusVariable status[] = {
@@ -44,23 +49,13 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
       Plugin::flushed(),
       EndOfStatus(),
   };
-  constexpr auto init = [](void*) { return Plugin::Init(); };
-  constexpr auto deinit = [](void*) { return Plugin::Deinit(); };
-  return {
-      MYSQL_DAEMON_PLUGIN,
-      info,
-      Plugin::descriptor().name,
-      "Rowsocket",
-      Plugin::descriptor().description,
-      PLUGIN_LICENSE_GPL,
-      init,
-      deinit,
-      0x0100,
-      status,
-      Plugin::descriptor().variables,
-      model::kVersion,
-      MariaDB_PLUGIN_MATURITY_GAMMA,
-  };
+  PluginDeclaration plugin = NamedPlugin(MYSQL_DAEMON_PLUGIN, info, Plugin::descriptor().name,
+                                         Plugin::descriptor().description);
+  plugin.init = [](void*) { return Plugin::Init(); };
+  plugin.deinit = [](void*) { return Plugin::Deinit(); };
+  plugin.status_vars = status;
+  plugin.system_vars = Plugin::descriptor().variables;
+  return plugin;
 }
 
 }  // namespace rowsocket::plugin

@@ -1,28 +1,7 @@
 # What the build has to know of MariaDB. Included by src/CMakeLists.txt.
 
-set(server_family_sources
-  account_text.cc
-  cluster.cc
-  commit.cc
-  foreign_keys.cc
-  hash_key.cc
-  local_sql.cc
-  login_calls.cc
-  login_vio.cc
-  new_row_rules.cc
-  partition_merge.cc
-  privileges.cc
-  replication.cc
-  server_log.cc
-  server_tls.cc
-  services.cc
-  session_thd.cc
-  slow_log.cc
-  statement.cc
-  table_audit.cc
-  table_locks.cc
-  table_opener.cc
-  times.cc)
+# Besides those of the contracts, which each family has (engine/server/CMakeLists.txt).
+set(server_family_sources local_sql.cc services.cc)
 
 # Another macro than the server was built with would change its class layouts silently.
 set(server_family_standard 20)

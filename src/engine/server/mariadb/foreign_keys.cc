@@ -1,20 +1,8 @@
 #include "engine/server/foreign_keys.h"
 
-#include <algorithm>
-
 #include "references.h"
 
 namespace rowsocket::engine::server {
-
-namespace {
-
-bool HasName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
-  return std::any_of(fields.begin(), fields.end(), [&](uint field) {
-    return IsSameColumn(table.field[field]->field_name, name);
-  });
-}
-
-}  // namespace
 
 bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::string* text) {
   text->clear();
@@ -34,7 +22,7 @@ bool ListReferences(THD* thd, TABLE* table, List<FOREIGN_KEY_INFO>* keys, std::s
 
 bool ReferencesChanged(THD* thd, const OpenTable& open) {
   std::string now;
-  for (const References& known : open.references) {
+  for (const References& known : open.own.references) {
     List<FOREIGN_KEY_INFO> keys;
     if (!ListReferences(thd, known.table, &keys, &now) || now != known.keys) return true;
   }

@@ -49,21 +49,9 @@ inline bool MayReadAll(THD* thd) {
 
 inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
                                             const char* description, int (*init)(void*)) {
-  return {
-      MYSQL_INFORMATION_SCHEMA_PLUGIN,
-      info,
-      name,
-      "Rowsocket",
-      description,
-      PLUGIN_LICENSE_GPL,
-      init,
-      nullptr,
-      0x0100,
-      nullptr,
-      nullptr,
-      model::kVersion,
-      MariaDB_PLUGIN_MATURITY_GAMMA,
-  };
+  PluginDeclaration plugin = NamedPlugin(MYSQL_INFORMATION_SCHEMA_PLUGIN, info, name, description);
+  plugin.init = init;
+  return plugin;
 }
 
 }  // namespace rowsocket::plugin

@@ -1,8 +1,8 @@
-// What the classes of engine/server keep in MariaDB alone. Each family of servers has such a file,
-// with the same classes. Common code calls RestoreDescription, and BeginTurn, BeginChanges and
-// TakeBackChanges of TablesOwn; all else is for this folder's files.
+// What classes of engine/server keep in MariaDB alone. The headers of these classes say what common
+// code calls; all else is for this folder's files.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,8 @@ namespace rowsocket::engine::server {
 
 class SessionThdOwn {
  public:
+  /// Nothing: MariaDB's locks tell by an error that they were not waited for.
+  void BeginStatement() {}
   /// Nothing: no function of the server replaces the text of Describe for good.
   void RestoreDescription(THD*) {}
   /// Finds the variable's own place in memory, which stays valid: InnoDB is loaded as long as the
@@ -31,8 +33,8 @@ class TablesOwn {
  public:
   void BeginTurn() { *this = {}; }
   void BeginChanges() { rows_for_alter_ = 0; }
-  /// Of several rows the server's list of changes for an ALTER's copy keeps all but the last
-  /// (online_alter.cc), unless the whole transaction is rolled back.
+  /// Where several rows are taken back, the server's list of changes for an ALTER's copy keeps all
+  /// but the last (online_alter.cc), unless the whole transaction is rolled back.
   void TakeBackChanges() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
   /// A statement has changed a row of a table that an ALTER copies meanwhile.
   void NoteRowForAlter() { ++rows_for_alter_; }
@@ -48,9 +50,43 @@ class TablesOwn {
   bool has_unlogged_rows_ = false;
 };
 
+/// The foreign keys that refer to a table, as a text that differs when they do.
+struct References {
+  TABLE* table;
+  std::string keys;
+};
+
+struct OpenTableOwn {
+  MDL_ticket* statement_commit_lock = nullptr;  ///< Held with `lock`: TakeStatementCommitLock.
+  /// For writes: the references to each table whose rows may change. A new foreign key can come
+  /// without a lock of the parent (CREATE TABLE of a child).
+  std::vector<References> references;
+};
+
 struct CommitterOwn {
   MDL_request commit_lock;        ///< MDL_BACKUP_COMMIT, from TakeCommitLock on.
   std::vector<handlerton*> seen;  ///< The engines whose rows a turn has locked and not changed.
+};
+
+struct PrivilegeReaderOwn {
+  PrivilegeReaderOwn() : thd(new THD(0)) {}
+  ~PrivilegeReaderOwn() {
+    thd->security_ctx = &thd->main_security_ctx;
+    delete thd;
+  }
+  PrivilegeReaderOwn(const PrivilegeReaderOwn&) = delete;
+  PrivilegeReaderOwn& operator=(const PrivilegeReaderOwn&) = delete;
+
+  /// The functions of the server take the account from a THD. This one is in no list, so that no
+  /// other thread looks at it.
+  THD* const thd;
+  Security_context account;
+  std::string address;  ///< What `account` shows as its address.
+  GRANT_INFO grant;
+  const std::string* table = nullptr;
+  bool is_locked = false;
+
+  void TakeRole(const std::string& role);
 };
 
 }  // namespace rowsocket::engine::server

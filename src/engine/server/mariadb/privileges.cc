@@ -16,27 +16,6 @@ bool Find(const model::Account& account, Security_context* found, std::string* a
 
 }  // namespace
 
-/// The functions of the server take the account from a THD. This one is in no list, so that no
-/// other thread looks at it.
-struct PrivilegeReader::State {
-  State() : thd(new THD(0)) {}
-  ~State() {
-    thd->security_ctx = &thd->main_security_ctx;
-    delete thd;
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  THD* const thd;
-  Security_context account;
-  std::string address;  ///< What `account` shows as its address.
-  GRANT_INFO grant;
-  const std::string* table = nullptr;
-  bool is_locked = false;
-
-  void TakeRole(const std::string& role);
-};
-
 bool HasAccount(const model::Account& account) {
   Security_context found;
   std::string address;
@@ -60,26 +39,17 @@ std::string DefaultRole(const model::Account& account) {
       .value_or("");
 }
 
-PrivilegeReader::PrivilegeReader() = default;
-PrivilegeReader::~PrivilegeReader() { Close(); }
-
-void PrivilegeReader::Close() {
-  Unlock();
-  state_.reset();
-}
-
 bool PrivilegeReader::MayHaveChanged() { return true; }
 
 // The look needs the mutex of the accounts alone, which statements hold while they write the grant
 // tables, so that it is never false.
 bool PrivilegeReader::TryLook(const model::Account& account, const std::string& db, bool* found) {
   on_database_ = 0;
-  if (state_ == nullptr) state_ = std::make_unique<State>();
-  Security_context& context = state_->account;
-  *found = Find(account, &context, &state_->address);
+  Security_context& context = own().account;
+  *found = Find(account, &context, &own_->address);
   if (!*found) return true;
-  state_->thd->security_ctx = &context;
-  if (!account.role().empty()) state_->TakeRole(account.role());
+  own_->thd->security_ctx = &context;
+  if (!account.role().empty()) own_->TakeRole(account.role());
   db_ = &db;
   privilege_t all = context.master_access;
   if (CanHaveGrants(db)) all |= acl_get_all3(&context, db.c_str(), false);
@@ -89,7 +59,7 @@ bool PrivilegeReader::TryLook(const model::Account& account, const std::string& 
 
 // A role that was revoked, or dropped, gives nothing. The server's message goes to the THD of this
 // thread, which has no use for it.
-void PrivilegeReader::State::TakeRole(const std::string& role) {
+void PrivilegeReaderOwn::TakeRole(const std::string& role) {
   privilege_t access(NO_ACL);
   if (role.size() < USERNAME_LENGTH && CheckRole(thd, role, &access) == 0) {
     account.master_access = access;
@@ -100,26 +70,26 @@ void PrivilegeReader::State::TakeRole(const std::string& role) {
 }
 
 bool PrivilegeReader::TryLock() {
-  state_->is_locked = mysql_rwlock_tryrdlock(&LOCK_grant) == 0;
-  return state_->is_locked;
+  own_->is_locked = mysql_rwlock_tryrdlock(&LOCK_grant) == 0;
+  return own_->is_locked;
 }
 
 void PrivilegeReader::Unlock() {
-  if (state_ == nullptr || !state_->is_locked) return;
-  state_->is_locked = false;
+  if (own_ == nullptr || !own_->is_locked) return;
+  own_->is_locked = false;
   mysql_rwlock_unlock(&LOCK_grant);
 }
 
 // What the server has noted in a GRANT_INFO may be freed once LOCK_grant is free, so that each look
 // reads it anew.
 void PrivilegeReader::LookAtTable(const std::string& table) {
-  state_->table = &table;
-  GRANT_INFO& grant = state_->grant;
+  own_->table = &table;
+  GRANT_INFO& grant = own_->grant;
   grant = GRANT_INFO();
   grant.grant_table_user = grant.grant_table_role = grant.grant_public = nullptr;
   grant.version = UINT_MAX;
   if (CanHaveGrants(*db_) && CanHaveGrants(table)) {
-    fill_effective_table_privileges(state_->thd, &grant, db_->c_str(), table.c_str());
+    fill_effective_table_privileges(own_->thd, &grant, db_->c_str(), table.c_str());
   }
   on_table_ = BitsOf(grant.privilege);
   on_some_column_ = BitsOf(grant.all_privilege());
@@ -127,7 +97,7 @@ void PrivilegeReader::LookAtTable(const std::string& table) {
 
 Privileges PrivilegeReader::on_column(const Field& field) {
   return BitsOf(
-      ColumnPrivileges(state_->thd, &state_->grant, db_->c_str(), state_->table->c_str(), field));
+      ColumnPrivileges(own_->thd, &own_->grant, db_->c_str(), own_->table->c_str(), field));
 }
 
 }  // namespace rowsocket::engine::server

@@ -9,14 +9,6 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Whether members of a THD are where this library's headers say, at the front and far behind in
-/// the class: the server's own functions would read other members otherwise.
-bool LayoutMatches(THD* thd) {
-  return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
-         thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) && thd_killed(thd) == 0 &&
-         thd->killed == NOT_KILLED;
-}
-
 void Assign(THD* thd, sys_var* variable, ulonglong value) {
   Item* item = new (thd->mem_root) Item_uint(thd, value);
   set_var* assignment =
@@ -24,7 +16,6 @@ void Assign(THD* thd, sys_var* variable, ulonglong value) {
   if (assignment->check(thd) == 0) assignment->update(thd);
 }
 
-// Without this registration performance_schema counts nothing that the thread does.
 void EnterPerformanceSchema([[maybe_unused]] THD* thd) {
 #ifdef HAVE_PSI_THREAD_INTERFACE
   static PSI_thread_key key = 0;
@@ -70,21 +61,25 @@ void SessionThdOwn::FindFlushAtCommit(THD* thd) {
 
 bool ServerStopping() { return abort_loop; }
 
-bool SessionThd::Create() {
-  THD* thd = new THD(next_thread_id());
-  thd->thread_stack = reinterpret_cast<char*>(&thd);
-  thd->store_globals();
-  if (!LayoutMatches(thd)) {
-    LogOtherLayout();
-    delete thd;
-    set_current_thd(nullptr);
-    return false;
-  }
+THD* SessionThd::NewThd() { return new THD(next_thread_id()); }
+
+void SessionThd::FreeThd(THD* thd) {
+  delete thd;
+  set_current_thd(nullptr);
+}
+
+// The members are at the front of the class and far behind in it.
+bool SessionThd::LayoutMatches(THD* thd) {
+  return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
+         thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) && thd_killed(thd) == 0 &&
+         thd->killed == NOT_KILLED;
+}
+
+void SessionThd::Enter(THD* thd) {
   // With NON_SYSTEM_THREAD the commit would return before the redo log is flushed: only the
   // server's own socket waits for that flush, and replies of this library leave on another socket.
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   thd->security_ctx->skip_grants();
-  // SET GLOBAL read_only holds for this session: no client of it is a privileged user.
   thd->security_ctx->master_access &= ~PRIV_IGNORE_READ_ONLY;
   thd->security_ctx->set_user(const_cast<char*>(user_.name));  // set_user copies the name.
   thd->security_ctx->host_or_ip = my_localhost;
@@ -92,26 +87,14 @@ bool SessionThd::Create() {
   strmake_buf(thd->security_ctx->priv_host, my_localhost);
   thd->init_for_queries();
   thd->set_command(COM_SLEEP);
-  SetLogging(thd);
-  thd->variables.tx_isolation = ISO_REPEATABLE_READ;
-  thd->tx_isolation = ISO_REPEATABLE_READ;
-  // tx_read_only is a default of SQL sessions. The server refuses writes of such a transaction when
-  // it opens a table, which this library does differently: InnoDB would have no rollback segment to
-  // write to.
-  thd->variables.tx_read_only = thd->tx_read_only = false;
   lex_start(thd);
   thd->lex->sql_command = SQLCOM_SELECT;
-  SetThd(thd);
   server_threads.insert(thd);
   EnterPerformanceSchema(thd);
   own_.FindFlushAtCommit(thd);
   SetRowLockWait(thd, timeouts_.waits_for_rows);
   IgnoreSnapshotIsolation(thd);
-  RefreshVariables();
   JoinGalera(thd);
-  ClearStatement();
-  FreeStatementMemory();
-  return true;
 }
 
 void SessionThd::Destroy() {
@@ -124,24 +107,13 @@ void SessionThd::Destroy() {
   thd->add_status_to_global();
   server_threads.erase(thd);
   lex_end(thd->lex);
-  delete thd;
-  set_current_thd(nullptr);
+  FreeThd(thd);
   PSI_CALL_delete_current_thread();
 }
 
 void SessionThd::FollowRowLockWait() { SetRowLockWait(thd_, true); }
 
 void SessionThd::RefuseRowWaits(bool refuse) { SetRowLockWait(thd_, !refuse); }
-
-void SessionThd::StartStatement(int sql_command) {
-  thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
-  if (sql_command == SQLCOM_SELECT) return;
-  SetTime();
-  thd_->used = 0;
-  thd_->set_current_stmt_binlog_format_row();
-  thd_->cuted_fields = 0;
-  SetStrict(true);
-}
 
 void SessionThd::SetStrict(bool strict) {
   thd_->abort_on_warning = strict;

@@ -39,17 +39,13 @@ void Statement::PrepareForRows(const OpenTable& open) {
 
 int Statement::CheckForeignKeys(TABLE*, int) { return 0; }
 
-int Statement::NoteWrite(const TABLE& table, int error) {
-  if (error != 0) return error;
-  has_changed_rows_ = true;
-  if (!RollsBack(table)) {
+void Statement::NoteForCommit(const TABLE& table, bool rolls_back) {
+  if (!rolls_back) {
     thd_.get()->transaction->stmt.modified_non_trans_table = true;
-    return 0;
+    return;
   }
-  tables_.SetChangedRows(true);
   if (IsCopiedByAlter(table)) tables_.own().NoteRowForAlter();
   if (!table.file->row_logging) tables_.own().NoteUnloggedRows();
-  return 0;
 }
 
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {

@@ -17,14 +17,14 @@ Outcome TableLocks::TakeStatementCommitLock(OpenTable& open) {
   if (thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout)) {
     return LockFailure(thd_);
   }
-  open.statement_commit_lock = request.ticket;
+  open.own.statement_commit_lock = request.ticket;
   return {};
 }
 
 void TableLocks::ReleaseStatementCommitLock(OpenTable& open) {
-  if (open.statement_commit_lock != nullptr)
-    thd_.get()->mdl_context.release_lock(open.statement_commit_lock);
-  open.statement_commit_lock = nullptr;
+  if (open.own.statement_commit_lock != nullptr)
+    thd_.get()->mdl_context.release_lock(open.own.statement_commit_lock);
+  open.own.statement_commit_lock = nullptr;
 }
 
 }  // namespace rowsocket::engine::server

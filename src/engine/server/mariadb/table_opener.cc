@@ -33,7 +33,7 @@ bool IsOpen(const OpenTable& open, const FOREIGN_KEY_INFO& key, bool cascades) {
 Outcome OpenChildren(SessionThd& session, OpenTable* open, TABLE* parent, unsigned depth) {
   if (depth == kCascadeDepthMax) return {};
   List<FOREIGN_KEY_INFO> keys;
-  References& references = open->references.emplace_back(References{parent, {}});
+  References& references = open->own.references.emplace_back(References{parent, {}});
   if (!ListReferences(session.get(), parent, &keys, &references.keys)) {
     session.ClearStatement();
     return Outcome::Fail(ErrorCode::kOpenTable);

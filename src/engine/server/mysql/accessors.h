@@ -44,6 +44,12 @@ namespace rowsocket::engine::server {
 
 inline const char* NameText(const Field& field) { return field.field_name; }
 inline std::string_view NameOf(const Field& field) { return field.field_name; }
+inline bool IsSameName(const char* left, const char* right) {
+  return my_strcasecmp(system_charset_info, left, right) == 0;
+}
+inline bool HasName(const Field& field, const LEX_CSTRING& name) {
+  return IsSameName(field.field_name, name.str);
+}
 inline uint NumberOf(const Field& field) { return field.field_index(); }
 inline bool IsGenerated(const Field& field) { return field.is_gcol(); }
 inline bool IsBlob(const Field& field) { return field.is_flag_set(BLOB_FLAG); }
@@ -187,9 +193,6 @@ inline double ReadDouble(std::string_view text, const char** end, int* error) {
 inline bool IsTableName(std::string_view name) {
   return check_table_name(name.data(), name.size()) == Ident_name_check::OK;
 }
-inline bool IsSameName(const char* left, const char* right) {
-  return my_strcasecmp(system_charset_info, left, right) == 0;
-}
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
   name->resize(my_casedn_str(charset, name->data()));
 }
@@ -292,15 +295,19 @@ inline bool IsOutOfDate(const TABLE& table) {
 inline uint ErrorNumberOf(const THD& thd) {
   return thd.is_error() ? thd.get_stmt_da()->mysql_errno() : 0;
 }
-/// A group commit of the binary log leaves another durability behind.
-inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_REGULAR_DURABILITY; }
-inline void NoteTransactionStart(THD*) {}
-
 inline void ForgetConditions(THD& thd) {
   Diagnostics_area* const area = thd.get_stmt_da();
   if (area->current_statement_cond_count() != 0) area->reset_condition_info(&thd);
   thd.clear_error();
 }
+inline void ForgetGivenValues(THD& thd) { thd.num_truncated_fields = 0; }
+inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool is_read_only) {
+  thd.variables.transaction_isolation = isolation;
+  thd.variables.transaction_read_only = is_read_only;
+}
+/// A group commit of the binary log leaves another durability behind.
+inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_REGULAR_DURABILITY; }
+inline void NoteTransactionStart(THD*) {}
 inline bool FollowOwnVariables(THD& thd) {
   thd.variables.binlog_trx_compression = global_system_variables.binlog_trx_compression;
   thd.set_server_id(static_cast<uint32>(::server_id));

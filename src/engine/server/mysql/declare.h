@@ -37,6 +37,8 @@ int ShowPlugin(MYSQL_THD, StatusVariable* var, char*) {
   return 0;
 }
 
+inline void CompletePlugin(PluginDeclaration*) {}
+
 template <typename Plugin>
 int InitPlugin(MYSQL_PLUGIN handle) {
   engine::server::NotePlugin(handle);
@@ -64,22 +66,13 @@ PluginDeclaration DeclarePlugin(DaemonInfo* info) {
       Plugin::flushed(),
       EndOfStatus(),
   };
-  return {
-      MYSQL_DAEMON_PLUGIN,
-      info,
-      Plugin::descriptor().name,
-      "Rowsocket",
-      Plugin::descriptor().description,
-      PLUGIN_LICENSE_GPL,
-      InitPlugin<Plugin>,
-      /*check_uninstall=*/nullptr,
-      DeinitPlugin<Plugin>,
-      0x0100,
-      status,
-      Plugin::descriptor().variables,
-      /*__reserved1=*/nullptr,
-      /*flags=*/0,
-  };
+  PluginDeclaration plugin = NamedPlugin(MYSQL_DAEMON_PLUGIN, info, Plugin::descriptor().name,
+                                         Plugin::descriptor().description);
+  plugin.init = InitPlugin<Plugin>;
+  plugin.deinit = DeinitPlugin<Plugin>;
+  plugin.status_vars = status;
+  plugin.system_vars = Plugin::descriptor().variables;
+  return plugin;
 }
 
 }  // namespace rowsocket::plugin

@@ -1,28 +1,7 @@
 # What the build has to know of MySQL. Included by src/CMakeLists.txt.
 
-set(server_family_sources
-  account_text.cc
-  cluster.cc
-  commit.cc
-  foreign_keys.cc
-  hash_key.cc
-  login_calls.cc
-  login_vio.cc
-  new_row_rules.cc
-  partition_merge.cc
-  plugin_handle.cc
-  privileges.cc
-  replication.cc
-  server_log.cc
-  server_tls.cc
-  session_thd.cc
-  slow_log.cc
-  statement.cc
-  table_audit.cc
-  table_locks.cc
-  table_opener.cc
-  times.cc
-  wait_hook.cc)
+# Besides those of the contracts, which each family has (engine/server/CMakeLists.txt).
+set(server_family_sources plugin_handle.cc wait_hook.cc)
 
 set(server_family_openssl_sources server_tls.cc)
 set(server_family_own_targets)

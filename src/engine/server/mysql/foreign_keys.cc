@@ -8,12 +8,6 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-bool HasName(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING& name) {
-  return std::any_of(fields.begin(), fields.end(), [&](uint field) {
-    return IsSameName(table.field[field]->field_name, name.str);
-  });
-}
-
 /// Whether one of the columns is among `names`.
 bool HasAny(const TABLE& table, const std::vector<uint>& fields, const LEX_CSTRING* names,
             uint count) {

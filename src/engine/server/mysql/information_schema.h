@@ -61,22 +61,11 @@ inline constexpr unsigned kColumnsVersion = 0x0104;  // 0x0104: 7dac1b59
 /// plugin, and a statement that goes on then reads freed memory.
 inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
                                             const char* description, int (*init)(void*)) {
-  return {
-      MYSQL_INFORMATION_SCHEMA_PLUGIN,
-      info,
-      name,
-      "Rowsocket",
-      description,
-      PLUGIN_LICENSE_GPL,
-      init,
-      /*check_uninstall=*/nullptr,
-      /*deinit=*/nullptr,
-      kColumnsVersion,
-      /*status_vars=*/nullptr,
-      /*system_vars=*/nullptr,
-      /*__reserved1=*/nullptr,
-      PLUGIN_OPT_NO_UNINSTALL,
-  };
+  PluginDeclaration plugin = NamedPlugin(MYSQL_INFORMATION_SCHEMA_PLUGIN, info, name, description);
+  plugin.init = init;
+  plugin.version = kColumnsVersion;
+  plugin.flags = PLUGIN_OPT_NO_UNINSTALL;
+  return plugin;
 }
 
 }  // namespace rowsocket::plugin

@@ -10,20 +10,6 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Whether members of a THD are where this library's headers say: the server's own functions would
-/// read other members otherwise.
-bool LayoutMatches(THD* thd) {
-  thd->durability_property = HA_IGNORE_DURABILITY;
-  thd->tx_isolation = ISO_SERIALIZABLE;
-  const bool matches = thd_get_thread_id(thd) == thd->thread_id() &&
-                       thd_tx_isolation(thd) == ISO_SERIALIZABLE &&
-                       thd_get_durability_property(thd) == HA_IGNORE_DURABILITY &&
-                       thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) &&
-                       thd_killed(thd) == 0 && thd->killed == THD::NOT_KILLED;
-  thd->durability_property = HA_REGULAR_DURABILITY;
-  return matches;
-}
-
 void BecomeUser(THD* thd, const char* user) {
   Security_context* const context = thd->security_context();
   context->assign_user(user, strlen(user));
@@ -31,11 +17,9 @@ void BecomeUser(THD* thd, const char* user) {
   context->set_host_or_ip_ptr(my_localhost, strlen(my_localhost));
   context->assign_priv_user(user, strlen(user));
   context->assign_priv_host(my_localhost, strlen(my_localhost));
-  // SET GLOBAL read_only holds for this session: no client of it is a privileged user.
   context->set_master_access(~Access_bitmask{0} & ~Access_bitmask{SUPER_ACL});
 }
 
-// Without this registration performance_schema counts nothing that the thread does.
 void EnterPerformanceSchema(THD* thd) {
   static PSI_thread_key key = 0;
   static PSI_thread_info info[] = {{&key, "worker", "rowsocket", 0, 0, PSI_DOCUMENT_ME}};
@@ -52,17 +36,30 @@ void EnterPerformanceSchema(THD* thd) {
 
 bool ServerStopping() { return connection_events_loop_aborted(); }
 
-bool SessionThd::Create() {
-  THD* thd = new THD(/*enable_plugins=*/true);
-  thd->thread_stack = reinterpret_cast<char*>(&thd);
+THD* SessionThd::NewThd() {
+  THD* const thd = new THD(/*enable_plugins=*/true);
   thd->set_new_thread_id();
-  thd->store_globals();
-  if (!LayoutMatches(thd)) {
-    LogOtherLayout();
-    thd->release_resources();
-    delete thd;
-    return false;
-  }
+  return thd;
+}
+
+void SessionThd::FreeThd(THD* thd) {
+  thd->release_resources();
+  delete thd;
+}
+
+bool SessionThd::LayoutMatches(THD* thd) {
+  thd->durability_property = HA_IGNORE_DURABILITY;
+  thd->tx_isolation = ISO_SERIALIZABLE;
+  const bool matches = thd_get_thread_id(thd) == thd->thread_id() &&
+                       thd_tx_isolation(thd) == ISO_SERIALIZABLE &&
+                       thd_get_durability_property(thd) == HA_IGNORE_DURABILITY &&
+                       thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) &&
+                       thd_killed(thd) == 0 && thd->killed == THD::NOT_KILLED;
+  thd->durability_property = HA_REGULAR_DURABILITY;
+  return matches;
+}
+
+void SessionThd::Enter(THD* thd) {
   // Where a THD is sending or receiving, the process list says so in place of its state. The server
   // sets this byte with the THD's connection, which this one has not.
   thd->get_protocol_classic()->get_net()->reading_or_writing = 0;
@@ -75,11 +72,6 @@ bool SessionThd::Create() {
   // statement that waits for them.
   thd->mdl_context.set_force_dml_deadlock_weight(true);
   thd->set_command(COM_QUERY);  // KILL does not find a thread that is a daemon.
-  SetLogging(thd);
-  thd->variables.transaction_isolation = ISO_REPEATABLE_READ;
-  thd->tx_isolation = ISO_REPEATABLE_READ;
-  // transaction_read_only is a default of SQL sessions. Ports decide what may be written here.
-  thd->variables.transaction_read_only = thd->tx_read_only = false;
   thd->set_time();
   Global_THD_manager::get_instance()->add_thd(thd);
   MEM_ROOT* const of_statements = thd->mem_root;
@@ -87,12 +79,7 @@ bool SessionThd::Create() {
   lex_start(thd);
   thd->mem_root = of_statements;
   thd->lex->sql_command = SQLCOM_SELECT;
-  SetThd(thd);
   if (!timeouts_.waits_for_rows) WaitHook::RefuseWaits(thd);
-  RefreshVariables();
-  ClearStatement();
-  FreeStatementMemory();
-  return true;
 }
 
 void SessionThd::Destroy() {
@@ -111,8 +98,6 @@ void SessionThd::Destroy() {
   own_.lex_memory.Clear();
 }
 
-// InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
-// GLOBAL would never be seen.
 void SessionThd::FollowRowLockWait() {
   constexpr const char* kName = "innodb_lock_wait_timeout";
   const auto place_of = [](const uchar* place) { return place; };
@@ -127,16 +112,6 @@ void SessionThd::RefuseRowWaits(bool refuse) {
     WaitHook::RefuseWaits(thd_);
   else
     WaitHook::AllowWaits();
-}
-
-void SessionThd::StartStatement(int sql_command) {
-  WaitHook::TakeMetLock();
-  thd_->lex->sql_command = static_cast<enum_sql_command>(sql_command);
-  if (sql_command == SQLCOM_SELECT) return;
-  SetTime();
-  thd_->set_current_stmt_binlog_format_row();
-  thd_->num_truncated_fields = 0;
-  SetStrict(true);
 }
 
 void SessionThd::SetStrict(bool strict) {

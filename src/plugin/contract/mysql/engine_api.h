@@ -1,29 +1,9 @@
-// How a storage engine is declared to this server and takes part in a transaction.
+// How a storage engine shows this server that it is available, and takes part in a transaction.
 #pragma once
 
 #include "declare.h"
 
 namespace rowsocket::plugin::contract {
-
-inline PluginDeclaration DeclareEngine(const char* name, const char* description,
-                                       st_mysql_storage_engine* info, int (*init)(void*)) {
-  return {
-      MYSQL_STORAGE_ENGINE_PLUGIN,
-      info,
-      name,
-      "Rowsocket",
-      description,
-      PLUGIN_LICENSE_GPL,
-      init,
-      /*check_uninstall=*/nullptr,
-      /*deinit=*/nullptr,
-      0x0100,
-      /*status_vars=*/nullptr,
-      /*system_vars=*/nullptr,
-      /*__reserved1=*/nullptr,
-      /*flags=*/0,
-  };
-}
 
 inline void SetAvailable(handlerton* engine) { engine->state = SHOW_OPTION_YES; }
 

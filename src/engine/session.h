@@ -173,13 +173,14 @@ struct RowOpening {
   }
 };
 
-/// Why a row that requests of the turn share was written before the turn's end.
+/// When a row that requests of the turn share is written.
 enum class ClosedBy : uint8_t {
   kFind,        ///< A find reads the table.
   kWrite,       ///< A write to the table is not for one row by a unique key, or may not be merged.
   kSameRow,     ///< A request names the row by another name.
   kForeignKey,  ///< A write to another table may reach the row.
   kLimit,       ///< Too many rows were open.
+  kTurnEnd,     ///< The turn ends: nothing has closed the row before.
   kCount
 };
 
@@ -187,7 +188,7 @@ enum class ClosedBy : uint8_t {
 struct OpenRowTally {
   uint64_t rows = 0;      ///< Rows that several requests were executed on.
   uint64_t requests = 0;  ///< Requests that were executed on such a row.
-  uint64_t closed[static_cast<size_t>(ClosedBy::kCount)] = {};  ///< Rows that were closed early.
+  uint64_t closed[static_cast<size_t>(ClosedBy::kCount)] = {};  ///< Rows, by when they were closed.
 };
 
 class Session {

@@ -28,6 +28,17 @@ inline constexpr char kTable[] = "t";
 /// The cells id, v, w; a cell without a value is NULL.
 using Row = std::vector<std::optional<std::string>>;
 
+/// The reasons that lie in a table: all but kRequest, which lies in a request.
+inline std::vector<NotMergeable> ReasonsOfTables() {
+  std::vector<NotMergeable> reasons;
+  for (unsigned each = 0; each < static_cast<unsigned>(NotMergeable::kCount); ++each) {
+    const auto reason = static_cast<NotMergeable>(each);
+    if (reason == NotMergeable::kNone || reason == NotMergeable::kRequest) continue;
+    reasons.push_back(reason);
+  }
+  return reasons;
+}
+
 struct TableKind {
   /// Why requests for one row of the table are not merged; kNone: they are merged.
   NotMergeable not_mergeable = NotMergeable::kNone;
@@ -50,7 +61,7 @@ class Harness {
   virtual ~Harness() = default;
 
   virtual SessionFactory& factory() = 0;
-  /// The values of TableKind::not_mergeable that this engine has.
+  /// Those of ReasonsOfTables that a table of this engine can have.
   virtual std::vector<NotMergeable> reasons() const = 0;
 
   /// Replaces the table. REQUIRES: no session holds a lock on it.

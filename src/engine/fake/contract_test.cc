@@ -71,11 +71,7 @@ bool ChangesV(const model::Request* request) {
 class FakeHarness final : public Harness {
  public:
   SessionFactory& factory() override { return factory_; }
-  std::vector<NotMergeable> reasons() const override {
-    return {NotMergeable::kEngine,    NotMergeable::kTable,     NotMergeable::kTrigger,
-            NotMergeable::kVersioned, NotMergeable::kUniqueKey, NotMergeable::kForeignKey,
-            NotMergeable::kGenerated, NotMergeable::kCheck};
-  }
+  std::vector<NotMergeable> reasons() const override { return ReasonsOfTables(); }
   void CreateTable(const TableKind& kind, const std::vector<Row>& rows) override {
     fake::TableDefinition table{kName, {"id", "v", "w"}, {{"PRIMARY", {0}}, {"by_v", {1}}}, true};
     table.permanent = kind.not_mergeable == NotMergeable::kEngine;

@@ -72,7 +72,9 @@ CellReader::CellReader(Field* field)
     case Kind::kBlob:
       bytes_ = static_cast<uint8_t>(static_cast<const Field_blob*>(field)->pack_length_no_ptr());
       break;
-    default:
+    case Kind::kOther:
+    case Kind::kDate:
+    case Kind::kDatetime:
       break;
   }
 }
@@ -94,9 +96,12 @@ bool CellReader::Send(CellBuffers& buffers, model::RowSink& sink) const {
     }
     case Kind::kDate:
       return SendDate(sink);
-    default:
+    case Kind::kDatetime:
       return SendDatetime(sink);
+    case Kind::kOther:
+      break;
   }
+  return SendCell(field_, buffers, sink);
 }
 
 /// The little-endian number of `bytes_` bytes.

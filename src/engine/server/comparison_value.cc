@@ -294,9 +294,11 @@ int ComparisonValue::Compare(Field* field) {
       return negative_ ? -1 : Order(static_cast<ulonglong>(field->val_int()), integer_);
     case Kind::kImage:
       return field->cmp(BytesOf(*field), reinterpret_cast<const uchar*>(converted_.ptr()));
-    default:
-      return 1;
+    case Kind::kNull:
+    case Kind::kNothing:
+      break;
   }
+  return 1;
 }
 
 int ComparisonValue::CompareLabel(Field* field) {
@@ -375,8 +377,15 @@ bool ComparisonValue::StoreInto(Field* field) {
         break;
       }
       [[fallthrough]];
-    default:
+    case Kind::kText:
+    case Kind::kTime:
+    case Kind::kBits:
+    case Kind::kImage:
       field->store(text_.data(), text_.size(), WireCharset(field));
+      break;
+    case Kind::kNull:
+    case Kind::kNothing:
+      break;  // Both have returned above.
   }
   return true;
 }

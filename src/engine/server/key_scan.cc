@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/require.h"
+
 namespace rowsocket::engine::server {
 
 using model::CompareOp;
@@ -18,9 +20,14 @@ ha_rkey_function FlagOf(CompareOp op) {
       return HA_READ_KEY_OR_NEXT;
     case CompareOp::kLt:
       return HA_READ_BEFORE_KEY;
-    default:
+    case CompareOp::kLe:
+    case CompareOp::kEq:
       return HA_READ_PREFIX_LAST_OR_PREV;
+    case CompareOp::kNe:
+      break;
   }
+  ROWSOCKET_REQUIRE(!"no index is searched by !=");
+  return HA_READ_PREFIX_LAST_OR_PREV;
 }
 
 /// Whether the index pads a column with blanks that its collation does not ignore: CHAR, whose
@@ -305,9 +312,13 @@ bool KeyScan::Qualifies(int order) const {
       return order >= 0;
     case CompareOp::kLt:
       return order < 0;
-    default:
+    case CompareOp::kLe:
       return order <= 0;
+    case CompareOp::kNe:
+      break;
   }
+  ROWSOCKET_REQUIRE(!"no index is searched by !=");
+  return false;
 }
 
 }  // namespace rowsocket::engine::server

@@ -120,9 +120,12 @@ NotMergeable MergeRules::Of(const Request& request) const {
       return find;
     case Modification::kDelete:
       return erase;
-    default:
-      return modify;
+    case Modification::kUpdate:
+    case Modification::kIncrement:
+    case Modification::kDecrement:
+      break;
   }
+  return modify;
 }
 
 MergeRules FindMergeRules(const OpenTable& open, const IndexState& index) {

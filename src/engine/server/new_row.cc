@@ -237,9 +237,10 @@ bool NewRow::StoreChange(Field* field, const CellChange& change) {
       return StoreCell(thd_.get(), field, change.value);
     case CellChange::Fit::kTold:
       return StoreTold(field, change.value);
-    default:
-      return StoreExactly(field, change.value);
+    case CellChange::Fit::kBytes:
+      break;
   }
+  return StoreExactly(field, change.value);
 }
 
 // An integer that does not fit an integer column fails by itself; a fraction would be rounded.

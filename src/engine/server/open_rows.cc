@@ -1,6 +1,7 @@
 #include "engine/server/open_rows.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -77,7 +78,7 @@ Outcome OpenRows::CloseRowsReachedBy(IndexState& index, const Request& request, 
   OpenTable* written = nullptr;
   for (size_t i = 0; i < count_;) {
     const OpenRow& row = *rows_[i];
-    ClosedBy reason = ClosedBy::kCount;
+    std::optional<ClosedBy> reason;
     OpenTable* open = nullptr;
     if (IsSameTable(*row.index, index)) {
       if (!locks)
@@ -92,11 +93,11 @@ Outcome OpenRows::CloseRowsReachedBy(IndexState& index, const Request& request, 
       }
       if (Reaches(*written, *row.open->table)) reason = ClosedBy::kForeignKey;
     }
-    if (reason == ClosedBy::kCount) {
+    if (!reason) {
       ++i;
       continue;
     }
-    const Outcome outcome = Close(i, reason);
+    const Outcome outcome = Close(i, *reason);
     if (!outcome.ok()) return outcome;
   }
   return {};
@@ -158,7 +159,7 @@ Outcome OpenRows::Close(size_t at, ClosedBy reason) {
   if (in_unit_) {
     is_lost_ = is_lost_ || row.IsChanged(row.unit == unit_ ? row.before_unit : row.now);
   }
-  if (reason != ClosedBy::kCount) ++tally_.closed[static_cast<size_t>(reason)];
+  ++tally_.closed[static_cast<size_t>(reason)];
   Outcome outcome = row_.WriteBack(row);
   Drop(at);
   if (!outcome.ok() && !outcome.transaction_lost) {

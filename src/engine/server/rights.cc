@@ -32,9 +32,12 @@ Privileges NeedsOfFind(const model::Find& find) {
     case Modification::kDelete:
       // Without a key nothing is read of the rows, unless they are answered.
       return find.key.empty() && !find.wants_pre_images ? kDelete : kDelete | kSelect;
-    default:
-      return kUpdate | kSelect;
+    case Modification::kUpdate:
+    case Modification::kIncrement:
+    case Modification::kDecrement:
+      break;
   }
+  return kUpdate | kSelect;
 }
 
 }  // namespace
@@ -97,9 +100,11 @@ bool Rights::AllowFind(const model::Find& find) const {
       return Has(on_table, kDelete);
     case Modification::kUpdate:
       return AllHave(columns, kUpdate);  // Values that are not given are empty texts.
-    default:
+    case Modification::kIncrement:
+    case Modification::kDecrement:
       return FirstHave(columns, find.modifications.size(), kUpdate | kSelect);
   }
+  return false;
 }
 
 bool Rights::AllowEdit(const model::Edit& edit) const {

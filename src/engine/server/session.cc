@@ -321,7 +321,7 @@ Outcome ServerSession::Commit() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kSealed);
   const bool in_cluster = cluster_.is_active();
   Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
-  if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kCount);
+  if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kTurnEnd);
   tables_.EndScans();
   Cluster::LostBy loss = Cluster::LostBy::kNone;
   if (in_cluster) [[unlikely]]

@@ -89,7 +89,7 @@ Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& re
 Outcome ServerSession::CloseRows(OpenRowTally* tally) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
   Outcome outcome = open_rows_.empty() ? Outcome() : writer_.Seal();
-  if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kCount);
+  if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kTurnEnd);
   *tally = open_rows_.TakeTally();
   Classify(&outcome);
   return outcome;

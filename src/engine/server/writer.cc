@@ -174,9 +174,10 @@ Outcome Writer::ExecuteStatement(OpenTable& open, IndexState& index, const Reque
       return Insert(open, index, request.insert);
     case Request::Verb::kEdit:
       return Edit(open, index, request.edit);
-    default:
-      return Modify(open, index, request.find, sink);
+    case Request::Verb::kFind:
+      break;
   }
+  return Modify(open, index, request.find, sink);
 }
 
 Outcome Writer::Insert(OpenTable& open, IndexState& index, const model::Insert& insert) {

@@ -137,10 +137,8 @@ class ServerHarness final : public Harness {
     return engine.factory;
   }
   std::vector<NotMergeable> reasons() const override {
-    std::vector<NotMergeable> reasons;
-    for (const auto& [reason, definition] : Definitions()) {
-      if (reason != NotMergeable::kNone) reasons.push_back(reason);
-    }
+    std::vector<NotMergeable> reasons = ReasonsOfTables();
+    std::erase_if(reasons, [](NotMergeable reason) { return !Definitions().contains(reason); });
     return reasons;
   }
 

@@ -24,6 +24,7 @@ std::string KeyOf(const IndexNames& names) {
   for (const std::string& column : names.filter_columns) add(column);
   key.append(1, ';').append(std::to_string(reinterpret_cast<uintptr_t>(names.pin.get())));
   key.append(1, ';').append(std::to_string(static_cast<int>(names.kept_lists)));
+  if (names.index_is_number()) key.append(1, '#');
   return key;
 }
 

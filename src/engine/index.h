@@ -24,7 +24,7 @@ namespace rowsocket::engine {
 
 /// An index and columns of a table as they were when a container was checked.
 struct IndexPin {
-  std::string index;
+  std::string index;  ///< Its name, whatever it begins with; empty or PRIMARY: the primary key.
   std::vector<std::string> columns;
   IndexFacts facts;  ///< The facts that Session::Inspect gave.
 
@@ -36,7 +36,8 @@ struct IndexPin {
 struct IndexNames {
   std::string db;
   std::string table;
-  /// Empty or PRIMARY: the primary key; starting with a digit: a number from 0.
+  /// Empty or PRIMARY: the primary key. With a digit in front: a number from 0, unless
+  /// `index_is_name`.
   std::string index;
   std::vector<std::string> columns;
   std::vector<std::string> filter_columns;
@@ -57,7 +58,13 @@ struct IndexNames {
   bool keeps_listed_columns = false;
   /// What `lists` was when the index was opened, where the index keeps its listed columns.
   Lists kept_lists = Lists::kNamed;
+  /// An index may have a name that begins with a digit. HandlerSocket's clients mean a number by
+  /// it; all others mean the name.
+  bool index_is_name = false;
 
+  bool index_is_number() const {
+    return !index_is_name && !index.empty() && index[0] >= '0' && index[0] <= '9';
+  }
   friend bool operator==(const IndexNames&, const IndexNames&) = default;
 };
 

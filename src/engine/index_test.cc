@@ -33,6 +33,18 @@ TEST(IndexRegistry, NamesThatReadTheSameInARowAreDifferent) {
   EXPECT_NE(columns, registry.Get(Names("t", {"a;1:b"})));
 }
 
+TEST(IndexRegistry, ANumberIsAnotherIndexThanTheNameWithItsDigits) {
+  IndexRegistry registry;
+  IndexNames number = Names("t"), name = Names("t");
+  number.index = name.index = "1";
+  name.index_is_name = true;
+  const auto by_number = registry.Get(number);
+  EXPECT_NE(by_number, registry.Get(name));
+  number.index = name.index = "by_v";
+  const auto by_v = registry.Get(number);
+  EXPECT_EQ(by_v, registry.Get(name));
+}
+
 TEST(IndexRegistry, IdsStayDenseAndSerialsAreNew) {
   IndexRegistry registry;
   auto first = registry.Get(Names("t"));

@@ -63,6 +63,19 @@ TEST_F(EngineContract, NamesThatAreNotThereAreErrors) {
   EXPECT_EQ(nullptr, index);
 }
 
+TEST_F(EngineContract, ANameThatBeginsWithADigitIsNoNumberWhereItIsSaidToBeAName) {
+  User user(*harness_, LockWait::kNever);
+  std::shared_ptr<Index> index;
+  for (const char* digits : {"0", "1"}) {
+    IndexNames names{kDatabase, kTable, digits, {"w"}, {}};
+    EXPECT_EQ(ErrorCode::kNone, user.Open(names, &index).error.code) << digits;
+    names.index_is_name = true;
+    EXPECT_EQ(ErrorCode::kIdxnum, user.Open(names, &index).error.code) << digits;
+    names.lists = IndexNames::Lists::kKey;
+    EXPECT_EQ(ErrorCode::kIdxnum, user.Open(names, &index).error.code) << digits;
+  }
+}
+
 TEST_F(EngineContract, EqualNamesAreOneIndexInAllSessions) {
   User one(*harness_, LockWait::kNever, {"w"});
   User other(*harness_, LockWait::kServer, {"w"});

@@ -14,9 +14,10 @@ constexpr int kCacheFull = 1197;
 /// How long another user's lock is waited for; far longer than anything in a test takes.
 constexpr int64_t kHoldingWaitMs = 20'000;
 
-const IndexDefinition* FindIndex(const TableDefinition& table, const std::string& name) {
+const IndexDefinition* FindIndex(const TableDefinition& table, const IndexNames& names) {
+  const std::string& name = names.index;
   if (name.empty() || name == "PRIMARY") return &table.indexes.front();
-  if (name[0] >= '0' && name[0] <= '9') {
+  if (names.index_is_number()) {
     const size_t number = static_cast<size_t>(std::stoul(name));
     return number < table.indexes.size() ? &table.indexes[number] : nullptr;
   }
@@ -229,7 +230,7 @@ ErrorCode Store::Resolve(const IndexNames& names, Resolved* resolved) const {
   *resolved = {};
   resolved->table = found->second;
   const TableDefinition& definition = found->second->definition;
-  resolved->index = FindIndex(definition, names.index);
+  resolved->index = FindIndex(definition, names);
   if (resolved->index == nullptr) return ErrorCode::kIdxnum;
   const bool known = FindColumns(definition, names.columns, &resolved->columns) &&
                      FindColumns(definition, names.filter_columns, &resolved->filter_columns);

@@ -14,12 +14,12 @@ using model::ErrorCode;
 
 namespace {
 
-bool LookUpKey(const TABLE& table, const std::string& name, uint* key) {
+bool LookUpKey(const TABLE& table, const std::string& name, bool is_number, uint* key) {
   const uint keys = table.s->keys;
   *key = keys;
   if (name.empty() || name == "PRIMARY") {
     *key = table.s->primary_key;
-  } else if (name[0] >= '0' && name[0] <= '9') {
+  } else if (is_number) {
     const char* end = name.data() + name.size();
     const auto parsed = std::from_chars(name.data(), end, *key);
     if (parsed.ec != std::errc() || parsed.ptr != end) return false;
@@ -49,7 +49,8 @@ bool LookUpFields(const TABLE& table, const std::vector<std::string>& names,
 bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
   uint key = 0;
   std::vector<uint> fields;
-  return LookUpKey(table, pin.index, &key) && LookUpFields(table, pin.columns, &fields) &&
+  return LookUpKey(table, pin.index, /*is_number=*/false, &key) &&
+         LookUpFields(table, pin.columns, &fields) &&
          pin.Holds(FactsOf(table, table.key_info[key], fields));
 }
 
@@ -57,17 +58,17 @@ bool IsAsPinned(const TABLE& table, const IndexPin& pin) {
 bool HasListed(const TABLE& table, const IndexNames& names) {
   if (names.kept_lists == IndexNames::Lists::kNamed) return true;
   std::vector<std::string> columns = names.columns;
-  const ErrorCode wrong = ColumnsOf(table, names.index, names.kept_lists, &columns);
+  const ErrorCode wrong = ColumnsOf(table, names, names.kept_lists, &columns);
   return wrong == ErrorCode::kNone && columns == names.columns;
 }
 
 }  // namespace
 
-ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
+ErrorCode ColumnsOf(const TABLE& table, const IndexNames& names, IndexNames::Lists lists,
                     std::vector<std::string>* columns) {
   ROWSOCKET_REQUIRE(lists != IndexNames::Lists::kNamed);
   uint number = 0;
-  if (!LookUpKey(table, index, &number)) return ErrorCode::kIdxnum;
+  if (!LookUpKey(table, names.index, names.index_is_number(), &number)) return ErrorCode::kIdxnum;
   if (lists == IndexNames::Lists::kNamedThatExist) {
     std::vector<uint> field;
     std::erase_if(*columns,
@@ -141,7 +142,8 @@ Outcome IndexState::Resolve(Tables& tables, Access access, OpenTable** open) {
 }
 
 ErrorCode IndexState::LookUp(TABLE* table) {
-  if (!LookUpKey(*table, names().index, &key_)) return ErrorCode::kIdxnum;
+  if (!LookUpKey(*table, names().index, names().index_is_number(), &key_))
+    return ErrorCode::kIdxnum;
   if (!LookUpFields(*table, names().columns, &column_fields_) ||
       !LookUpFields(*table, names().filter_columns, &filter_fields_)) {
     return ErrorCode::kFld;

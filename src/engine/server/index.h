@@ -123,9 +123,9 @@ class IndexState {
   bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 
-/// Makes `*columns`, which are those that are named, the columns that `lists` means.
-/// REQUIRES: not kNamed.
-model::ErrorCode ColumnsOf(const TABLE& table, const std::string& index, IndexNames::Lists lists,
+/// Makes `*columns`, which are those that are named, the columns that `lists` means beside the
+/// index of `names`. REQUIRES: not kNamed.
+model::ErrorCode ColumnsOf(const TABLE& table, const IndexNames& names, IndexNames::Lists lists,
                            std::vector<std::string>* columns);
 
 /// Whether the values are for all parts of a unique key, so that they name one row at most.

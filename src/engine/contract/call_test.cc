@@ -146,8 +146,11 @@ TEST_F(EngineContract, EditUpdatesInsertsDeletesOrKeeps) {
   EXPECT_EQ("30,NULL,", keep.seen);
   EXPECT_EQ(1u, user.Do(Command::Edit("2", erase)).rows);
   EXPECT_EQ(0u, user.Do(Command::Edit("2", erase)).rows);
+  Editor clear(Decision::kClear);
+  EXPECT_EQ(1u, user.Do(Command::Edit("10", clear)).rows);
+  EXPECT_EQ(0u, user.Do(Command::Edit("10", clear)).rows);
   EXPECT_TRUE(user.Commit().ok());
-  EXPECT_EQ("1,11,a;3,30,NULL;10,5,NULL;", harness_->Dump());
+  EXPECT_EQ("1,11,a;3,30,NULL;", harness_->Dump());
 }
 
 TEST_F(EngineContract, EditsAndFindsOfAWholeKeyNeedEveryPartOfAUniqueKey) {

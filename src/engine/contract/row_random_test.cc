@@ -48,7 +48,7 @@ std::vector<Step> RandomSteps(std::mt19937& random) {
   const auto below = [&](unsigned count) { return static_cast<unsigned>(random() % count); };
   const std::vector<std::string> values = {"0", "1", "7", "15", "-3", "9223372036854775807"};
   const std::vector<Decision> decisions = {Decision::kKeep, Decision::kStore, Decision::kRenew,
-                                           Decision::kDelete};
+                                           Decision::kDelete, Decision::kClear};
   std::vector<Step> steps(1 + below(kRequestsMax));
   for (Step& step : steps) {
     step = {static_cast<Step::Kind>(below(6)), values[below(values.size())], below(2) == 0,

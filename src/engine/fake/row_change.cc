@@ -88,8 +88,9 @@ Error EditRow(const model::Edit& edit, const TableDefinition& table,
   std::span<const model::CellChange> changes;
   const Decision decision = edit.editor->Decide(cells, &changes);
   const bool stores = decision == Decision::kStore || decision == Decision::kRenew;
-  *counts = stores || (decision == Decision::kDelete && *row);
-  if (decision == Decision::kDelete || decision == Decision::kRenew) row->reset();
+  const bool deletes = decision == Decision::kDelete || decision == Decision::kClear;
+  *counts = stores || (deletes && *row);
+  if (deletes || decision == Decision::kRenew) row->reset();
   if (!stores) return {};
   Row changed = *row ? **row : Row(table.columns.size());
   if (!*row) {

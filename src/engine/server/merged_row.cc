@@ -155,7 +155,8 @@ Outcome MergedRow::Edit(const model::Edit& edit) {
   Outcome outcome;
   if (decision == Decision::kKeep) return outcome;
   if (!NewRow::KeepsKey(*table, *index_, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
-  if (decision == Decision::kDelete) {
+  // No foreign key refers to a row that is merged.
+  if (decision == Decision::kDelete || decision == Decision::kClear) {
     outcome.rows = exists_;
     exists_ = false;
     return outcome;

@@ -368,9 +368,13 @@ Outcome Writer::EditOnce(OpenTable& open, IndexState& index, const model::Edit& 
   if (error != 0 && error != HA_ERR_END_OF_FILE) return statement_.Failure(error);
   const bool exists = error == 0;
   std::span<const model::CellChange> changes;
-  const Decision decision =
+  Decision decision =
       edit.editor->Decide(row_cells_.Read(table, exists, index.column_fields()), &changes);
   Outcome outcome;
+  if (decision == Decision::kClear) {
+    if (exists && DeleteReachesChildren(thd_.get(), *table)) return outcome;
+    decision = Decision::kDelete;
+  }
   if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
   if (!NewRow::KeepsKey(*table, index, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
   if (decision == Decision::kDelete) {

@@ -241,6 +241,13 @@ def grant(container, what):
     ("touch K 100", "UPDATE (e), SELECT", ("SELECT", "UPDATE (e)", "UPDATE (v, c, f), SELECT")),
     ("gat 100 K", "UPDATE (e), SELECT", ("SELECT", "UPDATE (e)")),
     ("mg K T100", "UPDATE (e), SELECT", ("SELECT",)),
+    ("touch K -1", "UPDATE (e), DELETE, SELECT", ("UPDATE, SELECT", "DELETE, SELECT")),
+    ("gat -1 K", "UPDATE (e), DELETE, SELECT", ("UPDATE, SELECT", "DELETE, SELECT")),
+    ("mg K T-1", "UPDATE (e), DELETE, SELECT", ("UPDATE, SELECT",)),
+    ("ma K T-1", "UPDATE (v, c, e), DELETE, SELECT", ("UPDATE, SELECT",)),
+    ("set K 0 -1 1", "INSERT, UPDATE, DELETE, SELECT", ("INSERT, UPDATE, SELECT",)),
+    ("ms K 1 T-1", "INSERT, UPDATE, DELETE, SELECT", ("INSERT, UPDATE, SELECT",)),
+    ("md K I T-1", "UPDATE (c, e), SELECT", ("UPDATE (c), SELECT", "DELETE, SELECT")),
     ("mg K N100 v", "INSERT, SELECT", ("SELECT", "UPDATE, DELETE, SELECT")),
 ])
 def test_each_verb_of_memcached_needs_its_privileges(guarded, container, command, enough, too_little):
@@ -262,6 +269,17 @@ def test_each_verb_of_memcached_needs_its_privileges(guarded, container, command
     assert container.sql.rows("SELECT * FROM m") == []
     grant(container, enough)
     assert not answer().startswith((b"SERVER_ERROR", b"CLIENT_ERROR", b"ERROR"))
+
+
+def test_a_set_that_is_too_large_ends_an_item_and_deletes_nothing(guarded, container):
+    """What was stored is not read any more, as the binary dialect wants it; the account lacks DELETE."""
+    grant(container, "SELECT, INSERT, UPDATE")
+    container.sql.run("INSERT INTO m (k, v, e) VALUES ('k', '1', 9999999999), ('lasting', '1', 0)")
+    client = mc.connect(guarded)
+    for key in ("k", "lasting"):
+        assert client.binary(mc.SET, container.at(key), b"x" * 2_000_000, mc.storing()).status == 3
+    assert container.row("k", "v, e") == (b"1", b"1") and container.row("lasting", "v, e") == (b"1", b"0")
+    assert mc.connect(guarded).get(container.at("k"), container.at("lasting")) == {container.at("lasting"): (0, b"1")}
 
 
 def test_marks_of_other_clients_ask_no_account_for_more(guarded, container):

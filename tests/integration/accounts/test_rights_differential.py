@@ -174,13 +174,14 @@ STORE = (READ, "INSERT INTO g.m (k, v, f, c, e) VALUES ('new', 1, 1, NOW(), 1)",
 COUNT = (READ, "UPDATE g.m SET v = 1, c = NOW() WHERE k = 'x'")
 GIVE = (READ, "UPDATE g.m SET e = 1 WHERE k = 'x'")
 REMOVE = (READ, "DELETE FROM g.m WHERE k = 'x'")
+END = (*GIVE, REMOVE[1])
 DATA = b"1"
 # Requests in each dialect, and the statements of SQL that they are.
 TEXT = {
     "get K": ("SELECT v, f, e FROM g.m WHERE k = 'x'",), "gets K": (READ,),
     "set K 0 0 1": STORE, "add K 0 0 1": STORE, "replace K 0 0 1": STORE, "cas K 0 0 1 7": STORE,
     "append K 0 0 1": COUNT, "prepend K 0 0 1": COUNT, "incr K 1": COUNT, "decr K 1": COUNT,
-    "delete K": REMOVE, "touch K 100": GIVE, "gat 100 K": GIVE,
+    "delete K": REMOVE, "touch K 100": GIVE, "gat 100 K": GIVE, "touch K -1": END,
 }
 META = {
     "mg K c v f t": (READ,), "mg K v T100": GIVE,

@@ -121,7 +121,7 @@ Outcome MergedRow::Finish(NewRow::Made made) {
   outcome.rows = made != NewRow::Made::kLeftAlone;
   if (made == NewRow::Made::kRefused) outcome = statement_.ServerFailure();
   if (made == NewRow::Made::kChanged)
-    KeepBlobs();
+    KeepBlobs(/*all=*/false);
   else
     restore_record(open_->table, record[1]);
   thd_.SetStrict(false);
@@ -129,8 +129,9 @@ Outcome MergedRow::Finish(NewRow::Made made) {
 }
 
 // A BLOB column keeps the pointer to the last value that it was given. The next request for this
-// row must not overwrite these bytes, because it may be refused.
-void MergedRow::KeepBlobs() {
+// row must not overwrite these bytes, because it may be refused. `all`: behind an insert, where
+// MySQL has forgotten which columns were given when it has checked that none is missing.
+void MergedRow::KeepBlobs(bool all) {
   TABLE* table = open_->table;
   for (size_t i = 0; i < index_->column_fields().size(); ++i) {
     Field* field = table->field[index_->column_fields()[i]];
@@ -139,7 +140,7 @@ void MergedRow::KeepBlobs() {
     BlobBytes& kept = blobs_[i];
     const std::string& now = kept.bytes[kept.current];
     const uchar* data = BlobOf(*blob);
-    if (data == reinterpret_cast<const uchar*>(now.data()) || !WasGiven(*blob)) continue;
+    if (data == reinterpret_cast<const uchar*>(now.data()) || !(all || WasGiven(*blob))) continue;
     kept.current = 1 - kept.current;
     std::string& next = kept.bytes[kept.current];
     next.assign(reinterpret_cast<const char*>(data), blob->get_length());
@@ -174,7 +175,7 @@ Outcome MergedRow::InsertEdited(const model::Edit& edit,
   thd_.SetStrict(true);
   Outcome outcome;
   if (new_row_.InsertEdited(table, *index_, edit, changes)) {
-    KeepBlobs();
+    KeepBlobs(/*all=*/true);
     exists_ = inserted_ = true;
     outcome.rows = 1;
   } else {

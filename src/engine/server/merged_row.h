@@ -86,7 +86,7 @@ class MergedRow {
   void MarkColumns();
   void TakeUp(const OpenRow& row);
   int FindAgain(const OpenRow& row);
-  void KeepBlobs();
+  void KeepBlobs(bool all);
   int Write();
   int WriteInserted();
   Outcome Close(Outcome outcome);

@@ -3,10 +3,11 @@
 // for each family of servers: the answer to SHOW CREATE USER, or the account's row in mysql.user.
 //
 // Threads: any; in MariaDB one waits for the other. Limits: a statement that changes accounts is
-// waited for.
+// waited for, in MySQL a few seconds.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace rowsocket::engine::server {
@@ -18,8 +19,12 @@ class AccountText {
   AccountText(const AccountText&) = delete;
   AccountText& operator=(const AccountText&) = delete;
 
-  /// Empty: there is no such account, or the server is shutting down.
-  std::string Of(const std::string& user, const std::string& host);
+  /// An empty text: there is no such account. Nothing: the server does not say, because it is
+  /// shutting down, or another session has locked what it would have to read. Of the threads that
+  /// have no THD one at most calls this.
+  std::optional<std::string> Of(const std::string& user, const std::string& host);
+  /// Frees what is kept for the thread without a THD, which calls this before it ends.
+  void Leave();
 
  private:
   struct Own;  ///< What the family's .cc needs between calls.

@@ -42,17 +42,18 @@ void AccountWatch::Stop() {
   thread_.join();
 }
 
-std::string AccountWatch::FingerprintOf(const LoginIdentity& identity) {
-  const std::string own = Fingerprint(identity.user, identity.host);
+std::optional<std::string> AccountWatch::FingerprintOf(const LoginIdentity& identity) {
+  std::optional<std::string> own = text_.Of(identity.user, identity.host);
   if (identity.login_user == identity.user && identity.login_host == identity.host) return own;
-  const std::string of_login = Fingerprint(identity.login_user, identity.login_host);
-  return own.empty() || of_login.empty() ? "" : own + "\n" + of_login;
+  const std::optional<std::string> of_login = text_.Of(identity.login_user, identity.login_host);
+  if (!own || !of_login) return std::nullopt;
+  return own->empty() || of_login->empty() ? "" : *own + "\n" + *of_login;
 }
 
 std::shared_ptr<const model::Account> AccountWatch::Use(const LoginIdentity& identity,
                                                         const std::string& before) {
   if (before.empty() || Fingerprint(identity.login_user, identity.login_host) != before) return {};
-  std::string fingerprint = FingerprintOf(identity);
+  std::string fingerprint = FingerprintOf(identity).value_or("");
   if (fingerprint.empty()) return {};
   const base::MutexLock lock(mutex_);
   for (const Watched& each : watched_) {
@@ -86,10 +87,12 @@ void AccountWatch::Main() {
     pause = std::clamp<Clock::duration>((Clock::now() - began) * model::kAccountsLookMultiple, kMin,
                                         kMax);
   }
+  text_.Leave();
   my_thread_end();
 }
 
-// The statements run without the mutex, so that a login does not wait for a round of them.
+// The statements run without the mutex, so that a login does not wait for a round of them. Each may
+// wait for seconds: Stop waits for those about one account at most.
 bool AccountWatch::Look() {
   std::vector<Watched> watched;
   {
@@ -102,8 +105,14 @@ bool AccountWatch::Look() {
   }
   bool has_ended = false;
   for (const Watched& each : watched) {
+    {
+      const base::MutexLock lock(mutex_);
+      if (stopping_) return;
+    }
     const auto account = each.account.lock();
-    if (account == nullptr || FingerprintOf(each.identity) == each.fingerprint) continue;
+    if (account == nullptr) continue;
+    const std::optional<std::string> fingerprint = FingerprintOf(each.identity);
+    if (!fingerprint || *fingerprint == each.fingerprint) continue;
     account->End();
     has_ended = true;
   }

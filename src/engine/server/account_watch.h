@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,9 +40,9 @@ class AccountWatch {
   bool Start(std::function<void()> on_ended);
   void Stop();
 
-  /// Empty: there is no such account.
+  /// Empty: there is no such account, or the server does not say.
   std::string Fingerprint(const std::string& user, const std::string& host) {
-    return text_.Of(user, host);
+    return text_.Of(user, host).value_or("");
   }
   /// The account of a login; null where the account that logged in is not what `before` says any
   /// more.
@@ -55,7 +56,8 @@ class AccountWatch {
     std::string fingerprint;
   };
 
-  std::string FingerprintOf(const LoginIdentity& identity);
+  /// What AccountText::Of says of both accounts.
+  std::optional<std::string> FingerprintOf(const LoginIdentity& identity);
   void Main();
   bool Look();
 

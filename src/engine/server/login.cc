@@ -42,15 +42,12 @@ void ServerLogins::Leave() { my_thread_end(); }
 
 Login ServerLogins::Check(const LoginAttempt& attempt) {
   Login login;
-  for (int i = 0; i < kTriesMax; ++i) {
-    if (Try(attempt, &login) != Verdict::kChanged) return login;
+  for (int i = 1; Try(attempt, /*is_last=*/i == kTriesMax, &login) == Verdict::kChanged; ++i) {
   }
-  LogWarning("a login of '%s' was refused: %s", base::Printable(attempt.user).c_str(),
-             "the account is being changed, or its host is that of another account, too");
-  return {};
+  return login;
 }
 
-ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* login) {
+ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, bool is_last, Login* login) {
   LoginVio vio(attempt);
   LoginThd owner;
   // At its shutdown the server waits for THDs, then frees its accounts, and ends plugins only then:
@@ -62,7 +59,7 @@ ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, Login* logi
   if (const char* const why = SetClient(thd, attempt, &host_errors))
     LogFailure(thd, attempt, why);
   else
-    verdict = Decide(thd, vio, attempt, login);
+    verdict = Decide(thd, vio, attempt, is_last, login);
   if (verdict == Verdict::kAccepted && host_errors != 0) ForgetHostErrors(thd);
   if (verdict == Verdict::kRefused) CountRefusal();
   return verdict;
@@ -93,7 +90,7 @@ std::shared_ptr<const model::Account> ServerLogins::Use(const LoggedIn& account,
 }
 
 ServerLogins::Verdict ServerLogins::Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt,
-                                           Login* login) {
+                                           bool is_last, Login* login) {
   const std::vector<Candidate> candidates = Candidates(thd, attempt.user);
   // MySQL cannot authenticate anybody where it has no accounts.
   const char* why = SkipsGrantTables() ? "the server runs with skip-grant-tables"
@@ -109,7 +106,10 @@ ServerLogins::Verdict ServerLogins::Decide(THD* thd, LoginVio& vio, const LoginA
   if (why == nullptr) why = WhyNotLimited(*ticket);
   std::shared_ptr<const model::Account> account;
   if (why == nullptr) account = Use(logged_in, candidates);
-  if (why == nullptr && account == nullptr) return Verdict::kChanged;
+  if (why == nullptr && account == nullptr) {
+    if (!is_last) return Verdict::kChanged;
+    why = "the account is being changed, or its host is that of another account, too";
+  }
   // Plugins of events are shown a failed login also where only this library refuses it.
   if (why != nullptr && !thd->is_error()) {
     thd->get_stmt_da()->reset_diagnostics_area();

@@ -42,8 +42,9 @@ class ServerLogins final : public LoginChecker {
     std::string user, host, before;
   };
 
-  Verdict Try(const LoginAttempt& attempt, Login* login);
-  Verdict Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt, Login* login);
+  /// `is_last`: an account that is being changed is a refusal, of which plugins of events hear.
+  Verdict Try(const LoginAttempt& attempt, bool is_last, Login* login);
+  Verdict Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt, bool is_last, Login* login);
   std::vector<Candidate> Candidates(THD* thd, const std::string& user);
   /// Null where the account that the server has chosen is not what it was.
   std::shared_ptr<const model::Account> Use(const LoggedIn& account,

@@ -1,5 +1,5 @@
-// A THD for one login, for the end of a connection that had logged in, or for one look at an
-// account. No process list shows it. login_calls.cc of each family defines it.
+// A THD for one login, or for the end of a connection that had logged in. No process list shows it.
+// login_calls.cc of each family defines it.
 //
 // Threads: the one that makes it, whose current THD it is while it lives.
 #pragma once

@@ -1,6 +1,8 @@
 """Logins that MySQL checks by means of its own: caching_sha2_password, second passwords, failed attempts, expiry,
 roles."""
 
+import time
+
 import pytest
 
 import logins
@@ -153,3 +155,28 @@ def test_the_port_s_account_and_logins_stand_beside_each_other(make_server):
         assert client.find(0, "=", [1]) == DENIED
         assert client.auth("app:right") == OK
         assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+
+
+def test_an_account_stays_while_its_row_cannot_be_read(make_server):
+    """Who has locked the accounts ends no connection, and does not keep the plugin from its end."""
+    server = make_server(options=logins.OPTIONS)
+    sql, holder = logins.prepare(server), server.sql()
+    client, answer = log_in(server, "app", "right")
+    assert answer == OK and is_in(client)
+    holder.run("LOCK TABLES mysql.user WRITE")
+    time.sleep(5)  # A look waits for two seconds, gives up, and the next one begins.
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    sql.run("UNINSTALL PLUGIN handlersocket")
+    assert client.at_end()
+    holder.run("UNLOCK TABLES")
+
+
+def test_looks_at_accounts_are_no_connections(make_server):
+    server = make_server(options=logins.OPTIONS)
+    sql = logins.prepare(server)
+    client, answer = log_in(server, "app", "right")
+    assert answer == OK and is_in(client)
+    before = sql.status("Connections")
+    time.sleep(2)  # Of looks there are ten a second at least.
+    assert sql.status("Connections") <= before + 1, "the thread that looks is one"
+    assert is_in(client)

@@ -1,9 +1,9 @@
 #include "engine/server/account_text.h"
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
-#include "engine/server/login_thd.h"
 #include "engine/server/session_thd.h"
 
 namespace rowsocket::engine::server {
@@ -12,6 +12,12 @@ namespace {
 
 constexpr uint kHost = 0;
 constexpr uint kUser = 1;
+/// How long a login waits for a session that has locked mysql.user, each of the three times that it
+/// is tried (ServerLogins::Check): together longer than GRANT waits for a replica by default.
+constexpr unsigned long kLoginWaitS = 5;
+/// How long a thread that reads again and again waits for that session: the end of the thread is
+/// waited for.
+constexpr unsigned long kReaderWaitS = 2;
 
 bool IsPrivilege(std::string_view name) { return name.ends_with("_priv"); }
 
@@ -30,8 +36,8 @@ std::string TextOfRow(const TABLE& table) {
   return text;
 }
 
-std::string RowOf(TABLE* table, const std::string& user, const std::string& host) {
-  if (table->s->fields <= kUser || table->s->primary_key != 0) return {};
+std::optional<std::string> RowOf(TABLE* table, const std::string& user, const std::string& host) {
+  if (table->s->fields <= kUser || table->s->primary_key != 0) return std::nullopt;
   table->use_all_columns();
   const auto store = [table](uint field, const std::string& value) {
     table->field[field]->store(value.data(), value.size(), system_charset_info);
@@ -42,30 +48,128 @@ std::string RowOf(TABLE* table, const std::string& user, const std::string& host
   key_copy(key, table->record[0], table->key_info, table->key_info->key_length);
   const int error =
       table->file->ha_index_read_idx_map(table->record[0], 0, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);
-  return error == 0 ? TextOfRow(*table) : std::string();
+  if (error == HA_ERR_KEY_NOT_FOUND || error == HA_ERR_END_OF_FILE) return std::string();
+  if (error != 0) return std::nullopt;
+  return TextOfRow(*table);
+}
+
+/// Keeps other sessions from locking mysql.user: the server's function that opens it would wait for
+/// them for a year, whatever lock_wait_timeout says.
+class UserTableLock {
+ public:
+  UserTableLock(THD* thd, unsigned long wait_s) : context_(thd->mdl_context) {
+    MDL_request request;
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, "mysql", "user", MDL_SHARED_READ, MDL_EXPLICIT);
+    if (!context_.acquire_lock(&request, wait_s)) ticket_ = request.ticket;
+  }
+  ~UserTableLock() {
+    if (ticket_ != nullptr) context_.release_lock(ticket_);
+  }
+  UserTableLock(const UserTableLock&) = delete;
+  UserTableLock& operator=(const UserTableLock&) = delete;
+
+  bool is_held() const { return ticket_ != nullptr; }
+
+ private:
+  MDL_context& context_;
+  MDL_ticket* ticket_ = nullptr;
+};
+
+std::optional<std::string> ReadUserTable(THD* thd, unsigned long wait_s, const std::string& user,
+                                         const std::string& host) {
+  if (ServerStopping()) return std::nullopt;
+  const UserTableLock lock(thd, wait_s);
+  Table_ref list(STRING_WITH_LEN("mysql"), STRING_WITH_LEN("user"), "user", TL_READ);
+  if (!lock.is_held() || open_trans_system_tables_for_read(thd, &list)) {
+    thd->clear_error();
+    return std::nullopt;
+  }
+  const struct Closing {
+    THD* const thd;
+    ~Closing() { close_trans_system_tables(thd); }
+  } closing{thd};
+  return RowOf(list.table, user, host);
 }
 
 }  // namespace
 
-struct AccountText::Own {};
+/// The THD of a thread that reads again and again. It is one, because each new THD takes a number,
+/// which the server's variable Connections counts. Between two reads the server does not know of
+/// it: a shutdown waits for all THDs that it knows of.
+class ReadingThd {
+ public:
+  ReadingThd() : thd_(new THD(/*enable_plugins=*/true)) {
+    thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+    thd_->set_new_thread_id();
+    thd_->store_globals();
+    thd_->variables.option_bits &= ~OPTION_BIN_LOG;
+    MEM_ROOT* const of_statements = thd_->mem_root;
+    thd_->mem_root = &lex_memory_;
+    lex_start(thd_);
+    thd_->mem_root = of_statements;
+    thd_->restore_globals();
+  }
+  ~ReadingThd() {
+    thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+    thd_->store_globals();
+    thd_->release_resources();
+    delete thd_;
+  }
+  ReadingThd(const ReadingThd&) = delete;
+  ReadingThd& operator=(const ReadingThd&) = delete;
 
-AccountText::AccountText() = default;
+  /// Whether KILL has named it, after which it reads nothing more.
+  bool killed() const { return thd_->killed != THD::NOT_KILLED; }
+
+  /// Makes the THD that of the thread, and known to the server, for one read.
+  class Read {
+   public:
+    explicit Read(THD* thd) : thd_(thd) {
+      thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+      thd_->store_globals();
+      thd_->set_time();
+      Global_THD_manager::get_instance()->add_thd(thd_);
+    }
+    ~Read() {
+      Global_THD_manager::get_instance()->remove_thd(thd_);
+      ForgetConditions(*thd_);
+      thd_->cleanup_after_query();
+      thd_->mem_root->ClearForReuse();
+      thd_->restore_globals();
+    }
+    Read(const Read&) = delete;
+    Read& operator=(const Read&) = delete;
+
+   private:
+    THD* const thd_;
+  };
+  THD* get() const { return thd_; }
+
+ private:
+  /// The memory of the THD's LEX, which outlives reads.
+  MEM_ROOT lex_memory_{PSI_NOT_INSTRUMENTED, 4096};
+  THD* const thd_;
+};
+
+struct AccountText::Own {
+  std::unique_ptr<ReadingThd> reader;
+};
+
+AccountText::AccountText() : own_(std::make_unique<Own>()) {}
 AccountText::~AccountText() = default;
 
 // A thread that has a THD reads with it.
-std::string AccountText::Of(const std::string& user, const std::string& host) {
-  std::unique_ptr<LoginThd> own;
-  if (current_thd == nullptr) own = std::make_unique<LoginThd>();
-  THD* const thd = current_thd;
-  if (ServerStopping()) return {};
-  Table_ref list(STRING_WITH_LEN("mysql"), STRING_WITH_LEN("user"), "user", TL_READ);
-  if (open_trans_system_tables_for_read(thd, &list)) {
-    thd->clear_error();
-    return {};
+std::optional<std::string> AccountText::Of(const std::string& user, const std::string& host) {
+  if (current_thd != nullptr) return ReadUserTable(current_thd, kLoginWaitS, user, host);
+  std::unique_ptr<ReadingThd>& reader = own_->reader;
+  if (reader == nullptr || reader->killed()) {
+    reader.reset();
+    reader = std::make_unique<ReadingThd>();
   }
-  std::string text = RowOf(list.table, user, host);
-  close_trans_system_tables(thd);
-  return text;
+  const ReadingThd::Read read(reader->get());
+  return ReadUserTable(reader->get(), kReaderWaitS, user, host);
 }
+
+void AccountText::Leave() { own_->reader.reset(); }
 
 }  // namespace rowsocket::engine::server

@@ -318,8 +318,12 @@ class Session {
 class SessionFactory {
  public:
   virtual ~SessionFactory() = default;
-  /// Called on the thread that will own the session; null when the server is shutting down.
+  /// Called on the thread that will own the session; null when IsStopping, or when the server had
+  /// no memory for it.
   virtual std::unique_ptr<Session> Create(LockWait lock_wait) = 0;
+  /// Whether the server is shutting down, or the factory was told to make no more sessions. Any
+  /// thread.
+  virtual bool IsStopping() const { return false; }
 };
 
 }  // namespace rowsocket::engine

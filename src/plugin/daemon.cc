@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <iterator>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -266,17 +267,26 @@ exec::Usage::Accounts Daemon::UsageOfAccounts() {
   return running_ != nullptr ? running_->usage().accounts() : exec::Usage::Accounts();
 }
 
+// Without memory to read them, all counters are shown as 0: an exception would end the server.
 void Daemon::Show(StatusVariable* var) {
   const base::MutexLock lock(mutex_);
-  shown.Clear(descriptor_.name);
-  shown.AddExec(running_ != nullptr ? &running_->stats() : nullptr);
-  shown.AddLatency(running_ != nullptr ? &running_->latency() : nullptr);
-  const bool uses_tls = running_ != nullptr && running_->uses_tls();
-  shown.AddCertificateEnds(uses_tls ? CertificateEnds() : 0);
-  if (descriptor_.show_own != nullptr) {
-    descriptor_.show_own(running_ != nullptr ? &running_->protocol() : nullptr, &shown);
+  try {
+    Count(running_.get());
+  } catch (const std::bad_alloc&) {
+    Count(nullptr);
   }
   shown.ShowIn(var);
+}
+
+void Daemon::Count(const Running* running) const {
+  shown.Clear(descriptor_.name);
+  shown.AddExec(running != nullptr ? &running->stats() : nullptr);
+  shown.AddLatency(running != nullptr ? &running->latency() : nullptr);
+  const bool uses_tls = running != nullptr && running->uses_tls();
+  shown.AddCertificateEnds(uses_tls ? CertificateEnds() : 0);
+  if (descriptor_.show_own != nullptr) {
+    descriptor_.show_own(running != nullptr ? &running->protocol() : nullptr, &shown);
+  }
 }
 
 }  // namespace rowsocket::plugin

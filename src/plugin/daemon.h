@@ -45,6 +45,8 @@ class Daemon {
  private:
   class Running;
   void StopLater(std::unique_ptr<Running> stopping);
+  /// Notes what SHOW STATUS shows. Null: the plugin does not run, and all counters are 0.
+  void Count(const Running* running) const;
 
   const Descriptor& descriptor_;
   unsigned long latency_since_ = 0;

@@ -3,8 +3,10 @@
 // (engine/server/mysql/information_schema.h): MySQL keeps the columns in its dictionary.
 //
 // Threads: any session's. Errors: a user without the privilege PROCESS sees no row, as in the
-// process list.
+// process list; without memory the statement fails with ER_OUT_OF_RESOURCES.
 #pragma once
+
+#include <new>
 
 #include "information_schema.h"
 #include "plugin/daemon.h"
@@ -34,8 +36,14 @@ class SchemaTableOf {
   static int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
     if (!HasProcessPrivilege(thd)) return 0;
     ClearRow(tables->table);
-    for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
-      if (kStoreRows(thd, tables->table, **daemon)) return 1;
+    // The server would not catch what is thrown: it would end.
+    try {
+      for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
+        if (kStoreRows(thd, tables->table, **daemon)) return 1;
+      }
+    } catch (const std::bad_alloc&) {
+      my_error(ER_OUT_OF_RESOURCES, MYF(0));
+      return 1;
     }
     return 0;
   }

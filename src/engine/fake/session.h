@@ -128,6 +128,7 @@ class SessionFactory final : public engine::SessionFactory {
  public:
   explicit SessionFactory(Store& store) : store_(store) {}
   std::unique_ptr<engine::Session> Create(LockWait lock_wait) override;
+  bool IsStopping() const override { return store_.shuts_down(); }
 
  private:
   Store& store_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,15 @@ bool IsSame(const LoginIdentity& left, const LoginIdentity& right) {
          left.login_user == right.login_user && left.login_host == right.login_host;
 }
 
+template <typename Step>
+void AsFarAsMemoryGoes(const Step& step) {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    // The next round does the rest.
+  }
+}
+
 }  // namespace
 
 bool AccountWatch::Start(std::function<void()> on_ended) {
@@ -27,6 +37,8 @@ bool AccountWatch::Start(std::function<void()> on_ended) {
   try {
     thread_ = std::thread([this] { Main(); });
   } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
   return true;
@@ -74,16 +86,22 @@ void AccountWatch::Main() {
   constexpr std::chrono::milliseconds kMax{model::kAccountsLookMsMax};
   if (my_thread_init()) return;
   Clock::duration pause = kMin;
+  bool has_ended = false;  // Accounts whose users have not been told.
   for (;;) {
     {
       base::MutexLock lock(mutex_);
-      const bool has_work = wakes_.WaitFor(
-          lock, kAsleepMax, [this]() REQUIRES(mutex_) { return stopping_ || !watched_.empty(); });
+      const bool has_work = wakes_.WaitFor(lock, kAsleepMax, [&]() REQUIRES(mutex_) {
+        return stopping_ || has_ended || !watched_.empty();
+      });
       if (!has_work) continue;
       if (wakes_.WaitFor(lock, pause, [this]() REQUIRES(mutex_) { return stopping_; })) break;
     }
     const Clock::time_point began = Clock::now();
-    if (Look()) on_ended_();
+    AsFarAsMemoryGoes([&] { Look(&has_ended); });
+    AsFarAsMemoryGoes([&] {
+      if (has_ended) on_ended_();
+      has_ended = false;
+    });
     pause = std::clamp<Clock::duration>((Clock::now() - began) * model::kAccountsLookMultiple, kMin,
                                         kMax);
   }
@@ -93,7 +111,7 @@ void AccountWatch::Main() {
 
 // The statements run without the mutex, so that a login does not wait for a round of them. Each may
 // wait for seconds: Stop waits for those about one account at most.
-bool AccountWatch::Look() {
+void AccountWatch::Look(bool* has_ended) {
   std::vector<Watched> watched;
   {
     const base::MutexLock lock(mutex_);
@@ -103,7 +121,6 @@ bool AccountWatch::Look() {
     });
     watched = watched_;
   }
-  bool has_ended = false;
   for (const Watched& each : watched) {
     {
       const base::MutexLock lock(mutex_);
@@ -114,9 +131,8 @@ bool AccountWatch::Look() {
     const std::optional<std::string> fingerprint = FingerprintOf(each.identity);
     if (!fingerprint || *fingerprint == each.fingerprint) continue;
     account->End();
-    has_ended = true;
+    *has_ended = true;
   }
-  return has_ended;
 }
 
 }  // namespace rowsocket::engine::server

@@ -5,8 +5,10 @@
 //          changed or is gone is ended, and its users are told
 // A fingerprint is a text of the server's (account_text.h): the plugins and what they check
 // passwords by, REQUIRE, the limits, the lock, the expiry. An account that is dropped and made
-// again as it was, between two looks, goes on. Threads: any; the looks and `on_ended` are on a
-// thread of its own. Lifetime: accounts are forgotten when no connection has them any more.
+// again as it was, between two looks, goes on, and so does one of which the server does not say
+// what it is now. Errors: where memory runs out, the next look does what is left. Threads: any; the
+// looks and `on_ended` are on a thread of its own. Lifetime: accounts are forgotten when no
+// connection has them any more.
 #pragma once
 
 #include <functional>
@@ -59,7 +61,8 @@ class AccountWatch {
   /// What AccountText::Of says of both accounts.
   std::optional<std::string> FingerprintOf(const LoginIdentity& identity);
   void Main();
-  bool Look();
+  /// Ends the accounts that have changed, and notes whether there are any.
+  void Look(bool* has_ended);
 
   AccountText text_;
   std::function<void()> on_ended_;

@@ -422,13 +422,15 @@ void ServerSession::Renew() {
 // started.
 bool ServerSessionFactory::WaitUntilStarted() const {
   mysql_mutex_lock(&LOCK_server_started);
-  while (!mysqld_server_started && !ServerStopping() && !stopping_.load()) {
+  while (!mysqld_server_started && !IsStopping()) {
     const timespec until = InNanoseconds(kStartPollNs);
     mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
   }
   mysql_mutex_unlock(&LOCK_server_started);
-  return !ServerStopping() && !stopping_.load();
+  return !IsStopping();
 }
+
+bool ServerSessionFactory::IsStopping() const { return ServerStopping() || stopping_.load(); }
 
 void ServerSession::ReleaseTables() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);

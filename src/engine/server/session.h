@@ -134,6 +134,7 @@ class ServerSessionFactory final : public SessionFactory {
   ServerSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
       : settings_(settings), indexes_(indexes) {}
   std::unique_ptr<Session> Create(LockWait lock_wait) override;
+  bool IsStopping() const override;
   /// Ends the wait of threads for the server's start.
   void Stop() { stopping_.store(true); }
 

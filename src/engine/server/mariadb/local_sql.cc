@@ -24,6 +24,15 @@ class OnThisThread {
   THD* const before_;
 };
 
+/// Frees what a statement has left on the THD, also where memory runs out before its end.
+struct AfterStatement {
+  THD* const thd;
+  ~AfterStatement() {
+    thd->free_items();
+    free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+  }
+};
+
 }  // namespace
 
 struct LocalSql::Connection {
@@ -66,20 +75,20 @@ std::optional<std::string> LocalSql::Value(const std::string& statement) {
   THD* const thd = connection_->thd;
   MYSQL* const mysql = &connection_->mysql;
   const OnThisThread on_this_thread(thd);
+  const AfterStatement after_statement{thd};
   // Audit plugins are not told of classes that this session seems to have told them of already.
   memset(thd->audit_class_mask, 0xff, sizeof(thd->audit_class_mask));
-  std::optional<std::string> value;
   const auto bytes = static_cast<unsigned long>(statement.size());
-  if (sql_service_handler.mysql_real_query_func(mysql, statement.data(), bytes) == 0) {
-    if (MYSQL_RES* const result = sql_service_handler.mysql_store_result_func(mysql)) {
-      const MYSQL_ROW row = sql_service_handler.mysql_fetch_row_func(result);
-      if (row != nullptr && row[0] != nullptr) value = row[0];
-      sql_service_handler.mysql_free_result_func(result);
-    }
+  if (sql_service_handler.mysql_real_query_func(mysql, statement.data(), bytes) != 0) {
+    return std::nullopt;
   }
-  thd->free_items();
-  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
-  return value;
+  const std::unique_ptr<MYSQL_RES, decltype(sql_service_handler.mysql_free_result_func)> result(
+      sql_service_handler.mysql_store_result_func(mysql),
+      sql_service_handler.mysql_free_result_func);
+  if (result == nullptr) return std::nullopt;
+  const MYSQL_ROW row = sql_service_handler.mysql_fetch_row_func(result.get());
+  if (row == nullptr || row[0] == nullptr) return std::nullopt;
+  return std::string(row[0]);
 }
 
 std::string QuotedName(const std::string& name) {

@@ -159,8 +159,10 @@ void CountRefusal() { Connection_handler_manager::get_instance()->inc_aborted_co
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
   // After the beginning of a shutdown the server frees its counts of connections: the THD has it
   // wait.
-  const LoginThd waited_for;
-  if (ServerStopping()) static_cast<ServerTicket&>(*ticket).counted = nullptr;
+  auto& counted = static_cast<ServerTicket&>(*ticket).counted;
+  const auto account = std::exchange(counted, nullptr);
+  const LoginThd waited_for;  // Without memory for it the account keeps its place.
+  if (!ServerStopping()) counted = account;
   ticket.reset();
 }
 

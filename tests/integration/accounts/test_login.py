@@ -313,3 +313,16 @@ def test_skip_grant_tables_lets_nobody_in(make_server):
     client = connect(server)
     assert client.request("A", 2, "root", "") == UNAUTH
     assert log_in_mc(connect_mc(server), "root", "x") == b"CLIENT_ERROR authentication failure"
+
+
+@pytest.mark.mariadb("MySQL's accounts are read by other means")
+def test_names_of_accounts_are_utf8_whatever_the_server_has_as_its_default(make_server):
+    latin1 = ["--character-set-server=latin1", "--collation-server=latin1_swedish_ci"]
+    server = make_server(options=[*logins.OPTIONS, *latin1])
+    sql = logins.prepare(server)
+    sql.run("CREATE USER 'jürgen'@'127.%%' IDENTIFIED BY %s", "right")
+    sql.run("GRANT SELECT ON g.* TO 'jürgen'@'127.%'")
+    client, answer = log_in(server, "jürgen", "right")
+    assert answer == OK and client.open_index(0, "g", "t", "PRIMARY", "id,v") == OK
+    assert client.find(0, "=", [1]) == reply(0, 2, 1, "one")
+    assert log_in(server, "jürgen", "wrong")[1] == UNAUTH

@@ -7,7 +7,7 @@ import pymysql
 import pytest
 
 from accountserver import PORT_OPTIONS, may, start_with_roles
-from hs import find_tokens, refused, reply
+from hs import OK, find_tokens, refused, reply
 from server import is_mysql
 
 DENIED = refused(3, "denied")
@@ -98,3 +98,15 @@ def test_the_default_role_is_that_of_the_time_when_the_port_opens(roles):
     assert roles.hs_wr().open_index(0, "g", "t", "", "a").code == 0
     sql.run("REVOKE other_role FROM writer@localhost")
     assert roles.hs_wr().open_index(0, "g", "t", "", "a") == DENIED
+
+
+@pytest.mark.mariadb("max_statement_time, which binds the library's own statements there if nothing is done")
+def test_a_limit_of_statements_concerns_no_statement_of_the_library(make_server):
+    server = start_with_roles(make_server(options=PORT_OPTIONS, start=False), [
+        "ALTER USER root@localhost WITH MAX_STATEMENT_TIME 1000", "SET GLOBAL max_statement_time = 0.000001"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE g")
+    sql.run("CREATE TABLE g.t (id INT PRIMARY KEY) ENGINE=InnoDB")
+    sql.run("GRANT SELECT ON g.t TO outer_role")
+    for client in (server.hs_rd(), server.hs_wr()):
+        assert client.open_index(0, "g", "t", "", "id") == OK, "the port's account has its default role"

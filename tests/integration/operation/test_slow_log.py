@@ -224,3 +224,16 @@ def test_finds_that_are_held_for_long(make_server, cache):
     with busy(lambda: writes.update("=", [1], [next(values)])), busy(lambda: reads.find("=", [1])):
         wait_until(lambda: "replies held for commits of other connections' /* handlersocket find, connection " in log.file(), 30,
                    "an entry")
+    assert "use ;" not in log.file()
+
+
+def test_the_logs_table_has_names_in_utf8_whatever_the_servers_default_is(make_server):
+    latin1 = ["--character-set-server=latin1", "--collation-server=latin1_swedish_ci"]
+    server = make_server(options=latin1)
+    log, sql = Logged(server), server.sql()
+    sql.run("CREATE DATABASE d")
+    sql.run("CREATE TABLE d.`café` (id INT PRIMARY KEY)")
+    index = server.hs_rd().opened("d", "café", "", "id")
+    everything_is_slow(log)
+    assert index.find("=", [1]).code == 0
+    assert "`d`.`café`".encode() in log.row("/* handlersocket find,")[3]

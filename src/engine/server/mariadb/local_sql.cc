@@ -41,10 +41,14 @@ struct LocalSql::Connection {
     const OnThisThread on_this_thread(thd);
     thd->security_ctx->skip_grants();
     thd->init_for_queries();
+    // Texts are UTF-8, whatever the server's default is for clients.
+    thd->update_charset(system_charset_info, system_charset_info, system_charset_info);
     lex_start(thd);
     thd->variables.option_bits |= OPTION_LOG_OFF;
     thd->variables.option_bits &= ~OPTION_BIN_LOG;
     thd->variables.sql_log_slow = false;
+    thd->variables.max_statement_time = 0;  // The limit is for statements of clients.
+    thd->variables.wsrep_on = false;  // The statements ask this server, in any state of a cluster.
     thd->query_cache_is_applicable = false;
     sql_service_handler.mysql_init_func(&mysql);
     is_open = sql_service_handler.mysql_real_connect_local_func(&mysql) != nullptr;
@@ -76,6 +80,7 @@ std::optional<std::string> LocalSql::Value(const std::string& statement) {
   MYSQL* const mysql = &connection_->mysql;
   const OnThisThread on_this_thread(thd);
   const AfterStatement after_statement{thd};
+  thd->reset_killed();  // What ended a statement before this one does not end this one.
   // Audit plugins are not told of classes that this session seems to have told them of already.
   memset(thd->audit_class_mask, 0xff, sizeof(thd->audit_class_mask));
   const auto bytes = static_cast<unsigned long>(statement.size());

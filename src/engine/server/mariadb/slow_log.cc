@@ -49,7 +49,9 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   const LEX_CSTRING own_db = thd->db;
   const ulonglong now = microsecond_interval_timer();
   thd->security_ctx = ContextOf(thd, request);
-  thd->db = {request.schema.data(), request.schema.size()};
+  const bool has_schema = !request.schema.empty();
+  const LEX_CSTRING schema{has_schema ? request.schema.data() : nullptr, request.schema.size()};
+  thd->reset_db(&schema);  // Under the lock of those who show the process list.
   thd->start_utime = now - request.whole_us;
   thd->utime_after_lock = thd->start_utime + request.lock_us;
   thd->start_time = static_cast<my_time_t>(request.began_s);
@@ -60,11 +62,15 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
   SetExaminedRows(thd, request.examined);
   const auto size = static_cast<uint>(request.text.size());
+  // The log's table converts from there.
+  CHARSET_INFO* const own_charset = thd->variables.character_set_client;
+  thd->variables.character_set_client = &my_charset_utf8mb4_bin;
   slow_log_print(thd, request.text.data(), size, now);
+  thd->variables.character_set_client = own_charset;
   thd->affected_rows = 0;
   thd->set_sent_row_count(0);
   SetExaminedRows(thd, 0);
-  thd->db = own_db;
+  thd->reset_db(&own_db);
   thd->security_ctx = own;
 }
 

@@ -26,7 +26,7 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   shown.set_ip_ptr(is_local ? "" : address.c_str(),
                    static_cast<int>(is_local ? 0 : address.size()));
   thd->set_security_context(&shown);
-  thd->reset_db({request.schema.data(), request.schema.size()});
+  thd->reset_db({request.schema.empty() ? nullptr : request.schema.data(), request.schema.size()});
   thd->start_time = {request.began_s, 0};
   thd->enable_slow_log = true;
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
@@ -36,8 +36,12 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   // for a row is: the line would be lost, and the next request of this worker would end as one
   // killed.
   THD* const refusing = WaitHook::AllowWaits();
+  // The log's table converts from there.
+  const CHARSET_INFO* const own_charset = thd->variables.character_set_client;
+  thd->variables.character_set_client = &my_charset_utf8mb4_bin;
   query_logger.slow_log_write(thd, request.text.data(), request.text.size(), /*aggregate=*/true,
                               request.lock_us, request.whole_us);
+  thd->variables.character_set_client = own_charset;
   WaitHook::RefuseWaits(refusing);
   thd->set_sent_row_count(0);
   thd->reset_db(own_db);

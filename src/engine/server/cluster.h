@@ -2,7 +2,7 @@
 // changes of a turn are one transaction there, which the members certify, order and apply.
 //
 // Group replication has hooks in the server's own commit and knows nothing of sessions: of a turn
-// only how its commit has failed is to be told (HasRefused, MayStandElsewhere), and is_active() is
+// only how its commit has failed is to be told (ConflictOf, MayStandElsewhere), and is_active() is
 // false. What MariaDB's own files alone ask stands in its galera.h. One cluster.cc for each family
 // of servers.
 //
@@ -30,11 +30,17 @@ class Cluster {
 
   /// Whether the cluster replicates what a storage engine writes to this table.
   static bool Replicates(const TABLE& table);
-  /// Whether a commit, of a statement or of the transaction, has failed because another member has
-  /// changed the same rows before. REQUIRES: the commit's error has not been cleared.
-  static bool HasRefused(THD* thd);
+  /// The outcome of a commit, of a statement or of the transaction, that has failed because another
+  /// member has changed the same rows before; one that is ok() where the commit has failed for
+  /// another reason. REQUIRES: the commit's error has not been cleared.
+  static Outcome ConflictOf(THD* thd) {
+    if (!HasRefused(thd)) return {};
+    Outcome conflict = Outcome::Make(Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+    conflict.transaction_lost = true;
+    return conflict;
+  }
   /// Whether other members may carry out a transaction whose commit has failed here, because this
-  /// one hears them no more, and EndTurn does not say so. REQUIRES: as HasRefused.
+  /// one hears them no more, and EndTurn does not say so. REQUIRES: as ConflictOf.
   static bool MayStandElsewhere(THD* thd);
 
   /// Begins a turn in the cluster. `writes`: the turn may change rows. Closes the tables that the
@@ -66,7 +72,9 @@ class Cluster {
   enum class TurnEnd : uint8_t {
     kAsServerSays,  ///< Committed, or failed for a reason of this server's own.
     kReplayed,      ///< The commit failed here, and the cluster has carried it out all the same.
-    kConflict,      ///< Another node's change came first: run the turn again.
+    /// Another node's change came first, or KILL before the cluster had the writeset: run the turn
+    /// again.
+    kConflict,
     kTooLarge,
     kUnknown,  ///< The node lost its cluster while the writeset was under way.
   };
@@ -75,6 +83,8 @@ class Cluster {
   TurnEnd EndTurn();
 
  private:
+  /// Whether the failed commit is one that ConflictOf tells of.
+  static bool HasRefused(THD* thd);
   bool WaitForCluster(bool writes);
 
   SessionThd& thd_;

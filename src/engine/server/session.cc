@@ -331,7 +331,8 @@ Outcome ServerSession::Commit() {
   if (writes_ && !result.failed) result = committer_.Commit(must_flush_);
   // What the server has committed is never run again, whatever the cluster says afterwards.
   const bool is_committed = !result.failed && tables_.has_changed_rows();
-  const bool is_conflict = result.failed && !result.unknown && Cluster::HasRefused(thd_.get());
+  Outcome conflict;
+  if (result.failed && !result.unknown) conflict = Cluster::ConflictOf(thd_.get());
   if (result.failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
@@ -341,10 +342,7 @@ Outcome ServerSession::Commit() {
     tables_.EndScans();
   }
   if (result.unknown) outcome.result = Outcome::Result::kUnknown;
-  if (is_conflict) {
-    outcome = Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock});
-    outcome.transaction_lost = true;
-  }
+  if (!conflict.ok()) outcome = conflict;
   if (in_cluster) [[unlikely]]
     TakeTurnEnd(loss, is_committed, &outcome);
   committer_.ReleaseCommitLock();

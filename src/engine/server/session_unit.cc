@@ -39,9 +39,8 @@ Outcome ServerSession::EndUnit(bool keep) {
   Outcome outcome = writer_.Seal();
   tables_.EndUnit();
   if (keep && outcome.ok() && CommitStatement(thd_.get())) {
-    outcome = Cluster::HasRefused(thd_.get())
-                  ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
-                  : Outcome::Of(thd_.TakeError());
+    outcome = Cluster::ConflictOf(thd_.get());
+    if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Fail(ErrorCode::kInternal);
     outcome.transaction_lost = true;
   }

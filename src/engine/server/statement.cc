@@ -115,9 +115,8 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   SetGivesAutoIncrement(*table, false);
   FlushRowEvents(open, outcome);
   if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
-    *outcome = Cluster::HasRefused(thd)
-                   ? Outcome::Make(Outcome::Result::kConflict, {ErrorCode::kDeadlock})
-                   : ServerFailure();
+    *outcome = Cluster::ConflictOf(thd);
+    if (outcome->ok()) *outcome = ServerFailure();
   }
   const bool loses_full_text_changes = NoteFullTextChange(open, *outcome);
   const bool runs_again = loses_full_text_changes && outcome->result == Outcome::Result::kFailed &&

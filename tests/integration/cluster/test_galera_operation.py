@@ -4,13 +4,15 @@ import contextlib
 import shutil
 import threading
 
+import pymysql
 import pytest
 
 import hs
 from clustertrouble import STOCK, pause_node, sell_through, trouble_between_nodes
-from sale import Sale, make_table
+from load import Crew, worker_ids
+from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
-from test_sale_trouble import killed_workers
+from test_sale_trouble import killed_workers, stock_left
 
 pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.ours, pytest.mark.slow]
 
@@ -175,6 +177,34 @@ def test_a_pause_that_is_shorter_than_the_timeout(cluster, db):
 def test_a_killed_worker_takes_nothing_that_it_did_not_answer(cluster, db, rng):
     wrong, _ = killed_workers(cluster[1], db, rng)
     assert wrong == []
+    cluster.wait_until_equal(f"{db}.stock")
+
+
+def test_a_turn_whose_commit_kill_query_meets_runs_again(cluster, db):
+    """The server's commit says no more than that it has failed, which would be error 1180. A request is answered
+    as killed where KILL QUERY has met the request itself."""
+    make_table(cluster[1].sql(), db, STOCK)
+    sale = Sale(cluster[1], db, connections=64, depth=2)
+    kills = []
+    status = cluster[1].sql().status
+    run_again = status("Handlersocket_conflicts")
+
+    def kill_often(crew):
+        other = cluster[1].sql(db)
+        while not crew.stopping.wait(0.002):
+            for worker in worker_ids(other):
+                with contextlib.suppress(pymysql.MySQLError):  # a thread that has gone
+                    other.run(f"KILL QUERY {worker}")
+                    kills.append(worker)
+    try:
+        with Crew() as crew:
+            crew.start(kill_often, crew)
+            sale.play(lambda sale: crew.check() and len(kills) > 3000 and sale.taken > 1000
+                      and status("Handlersocket_conflicts") > run_again)
+    finally:
+        sale.close()
+    assert set(sale.errors) <= {b"1\t1\tkilled"}
+    assert crash_violations(sale, STOCK, stock_left(cluster[1].sql(), db)) == []
     cluster.wait_until_equal(f"{db}.stock")
 
 

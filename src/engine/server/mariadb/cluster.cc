@@ -237,7 +237,11 @@ Cluster::TurnEnd Cluster::EndTurn() {
   if (replays) {
     return error == wsrep::e_success && is_committed ? TurnEnd::kReplayed : TurnEnd::kConflict;
   }
-  if (error == wsrep::e_deadlock_error || was_aborted) return TurnEnd::kConflict;
+  // A KILL that a commit has met before it gave the writeset to the provider has cost nothing but
+  // the transaction.
+  if (error == wsrep::e_deadlock_error || error == wsrep::e_interrupted_error || was_aborted) {
+    return TurnEnd::kConflict;
+  }
   if (error == wsrep::e_size_exceeded_error || status == wsrep::provider::error_size_exceeded) {
     return TurnEnd::kTooLarge;
   }

@@ -137,7 +137,9 @@ Outcome Writer::Join(OpenTable& open, IndexState& index, const Request& request,
   } else {
     outcome = FindAndModify(open, index, request.find, sink);
   }
-  const bool left_half = !outcome.ok() && statement_open_.has_half;
+  // Galera refuses a row with a deadlock, and without a rollback, when the engine has changed it.
+  const bool left_half =
+      !outcome.ok() && (statement_open_.has_half || outcome.error.code == ErrorCode::kDeadlock);
   if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_half) {
     statement_open_ = {};
     statement_.End(open, &outcome);

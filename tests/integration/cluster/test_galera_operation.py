@@ -317,3 +317,32 @@ def test_clients_of_a_node_that_rejects_queries_are_told(cluster, db):
         wait_until(lambda: client.request("H", "write") == hs.OK, 10, "the node takes writes again")
         go_on()
     sells_through(cluster, db, reject)
+
+
+def test_a_table_without_a_primary_key_keeps_no_other_from_being_written_to(cluster, db):
+    """With wsrep_certify_nonPK=OFF the server refuses a row, when it is changed already, beside any open table of the
+    session that has no primary key."""
+    sql = cluster[1].sql(db)
+    sql.run("CREATE TABLE a (id INT PRIMARY KEY, v INT)")
+    sql.run("CREATE TABLE b (id INT NOT NULL, KEY (id))")
+    sql.run("INSERT INTO a VALUES (1, 100), (2, 100)")
+    sql.run("INSERT INTO b VALUES (1)")
+    cluster.wait_until_equal(f"{db}.a")
+    sql.run("SET GLOBAL wsrep_certify_nonPK = OFF")
+    try:
+        client = cluster[1].hs_wr()
+        index, other = client.opened(db, "a", "PRIMARY", "v", None), client.opened(db, "b", "id", "id", None)
+        taken = 0
+        for _ in range(5):
+            answers = client.pipeline([
+                [index.id, "=", 1, 1, 1, 0, "-", 1], [other.id, "=", 1, 1], [index.id, "=", 1, 2, 1, 0, "-", 1]])
+            assert answers[1].code == 0 and set(answers[::2]) <= {hs.counted(1), hs.refused(1, 149)}, answers
+            taken += sum(answer == hs.counted(1) for answer in answers[::2])
+            assert client.request(index.id, "=", 1, 1, 1, 0, "-", 1) == hs.counted(1)
+            taken += 1
+        assert client.request(other.id, "+", 1, 7).code == 1
+        assert client.request(index.id, "=", 1, 2, 1, 0, "-", 1) == hs.counted(1)
+        cluster.wait_until_equal(f"{db}.a")
+        assert int(cluster[3].sql(db).value("SELECT SUM(v) FROM a")) == 200 - taken - 1
+    finally:
+        sql.run("SET GLOBAL wsrep_certify_nonPK = ON")

@@ -24,6 +24,14 @@ class DataLock {
   THD* const thd_;
 };
 
+/// The server refuses a write beside any open table of the THD that has no primary key.
+bool HasTableWithoutKey(const THD& thd) {
+  for (const TABLE* table = thd.open_tables; table != nullptr; table = table->next) {
+    if (table->s->primary_key == MAX_KEY) return true;
+  }
+  return false;
+}
+
 bool IsReady() { return wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE; }
 
 std::string_view StateInCluster() {
@@ -140,6 +148,7 @@ void Cluster::Begin(bool writes) {
     refused_find_ = refused_write_ = Outcome::Fail(ErrorCode::kLockWait);
     return;
   }
+  if (writes && !wsrep_certify_nonPK && HasTableWithoutKey(*thd)) tables_.CloseAll();
   thd->set_query_id(next_query_id());
   thd->wsrep_affected_rows = 0;
   // A turn that only finds has a transaction in the provider as well: DDL of another node that

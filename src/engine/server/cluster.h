@@ -1,10 +1,10 @@
 // What a session owes to the cluster that its server is in, Galera's or group replication's: all
 // changes of a turn are one transaction there, which the members certify, order and apply.
 //
-// Group replication has hooks in the server's own commit and knows nothing of sessions: of a turn
-// only how its commit has failed is to be told (ConflictOf, MayStandElsewhere), and is_active() is
-// false. What MariaDB's own files alone ask stands in its galera.h. One cluster.cc for each family
-// of servers.
+// Group replication has hooks in the server's own commit and knows nothing of sessions: a turn
+// waits for the group before it begins, and how its commit has failed is to be told (ConflictOf,
+// MayStandElsewhere); is_active() is false. What MariaDB's own files alone ask stands in its
+// galera.h. One cluster.cc for each family of servers.
 //
 // Flow of a turn, as a grammar: Begin { MarkBegin | LossOf }* [ EndTurn ]
 // Begin is called before the first statement of the turn, EndTurn after its commit or rollback.
@@ -43,7 +43,8 @@ class Cluster {
   /// one hears them no more, and EndTurn does not say so. REQUIRES: as ConflictOf.
   static bool MayStandElsewhere(THD* thd);
 
-  /// Begins a turn in the cluster. `writes`: the turn may change rows. Closes the tables that the
+  /// Begins a turn in the cluster, which may wait for the cluster's latest state (wsrep_sync_wait,
+  /// group_replication_consistency). `writes`: the turn may change rows. Closes the tables that the
   /// session keeps open where DDL waits for one of them, or may come to wait.
   void Begin(bool writes);
   /// Why this turn's requests are refused: the node is not ready, cannot wait for the cluster's

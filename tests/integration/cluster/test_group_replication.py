@@ -169,6 +169,50 @@ def test_a_member_that_has_left_takes_no_writes(group):
 
 
 @contextlib.contextmanager
+def consistency(member, value):
+    with contextlib.closing(member.sql()) as sql:
+        sql.run(f"SET GLOBAL group_replication_consistency = '{value}'")
+        yield
+        sql.run("SET GLOBAL group_replication_consistency = DEFAULT")
+
+
+@contextlib.contextmanager
+def applying_nothing(member):
+    """No commit on this member gets past its lock, those of the group's applier included."""
+    with contextlib.closing(member.sql()) as sql:
+        sql.run("FLUSH TABLES WITH READ LOCK")
+        yield
+        sql.run("UNLOCK TABLES")
+
+
+@pytest.mark.parametrize("level", ("BEFORE", "BEFORE_AND_AFTER"))
+def test_a_find_waits_for_what_the_group_has_committed_before(group, level):
+    """Under BEFORE a find of one member waits for the write that another member has acknowledged."""
+    writer, reader = group[1], group[2]
+    with writer.hs_wr() as client, reader.hs_rd(timeout_s=60) as finds:
+        assert client.open_index(0, "shop", "stock", "PRIMARY", "stock") == hs.OK
+        assert finds.open_index(0, "shop", "stock", "PRIMARY", "stock") == hs.OK
+        before = int(finds.find(0, "=", [6]).rows[0][0])
+        with applying_nothing(reader):
+            assert client.request(0, "=", 1, 6, 1, 0, "-", 1) == hs.counted(1)
+            assert finds.find(0, "=", [6]) == hs.reply(0, 1, before)
+            with consistency(reader, level):
+                finds.send(0, "=", 1, 6)
+                assert not finds.readable(1.5)
+        assert finds.recv() == hs.reply(0, 1, before - 1)
+
+
+def test_with_after_a_write_is_answered_when_all_members_have_it(group):
+    writer, slow = group[1], group[2]
+    with consistency(writer, "AFTER"), writer.hs_wr(timeout_s=60) as client:
+        assert client.open_index(0, "shop", "stock", "PRIMARY", "stock") == hs.OK
+        with applying_nothing(slow):
+            client.send(0, "=", 1, 7, 1, 0, "-", 1)
+            assert not client.readable(1.5)
+        assert client.recv() == hs.counted(1)
+
+
+@contextlib.contextmanager
 def paused(members):
     """The processes of these members stand still."""
     try:

@@ -310,6 +310,8 @@ inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_RE
 inline void NoteTransactionStart(THD*) {}
 inline bool FollowOwnVariables(THD& thd) {
   thd.variables.binlog_trx_compression = global_system_variables.binlog_trx_compression;
+  thd.variables.group_replication_consistency =
+      global_system_variables.group_replication_consistency;
   thd.set_server_id(static_cast<uint32>(::server_id));
   return false;
 }

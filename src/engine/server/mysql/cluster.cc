@@ -8,6 +8,7 @@
 #include "engine/server/tables.h"
 #include "mysql/plugin_group_replication.h"
 #include "sql/rpl_group_replication.h"
+#include "sql/rpl_handler.h"
 
 namespace rowsocket::engine::server {
 
@@ -63,6 +64,17 @@ bool HasLostItsGroup() {
   return members > 0 && !(hears && in_group * 2 > members);
 }
 
+/// How long a turn waits for its group, as Galera's provider does by default.
+constexpr unsigned long kGroupWaitSeconds = 30;
+
+/// Whether the group lets the next transaction begin: waits for what group_replication_consistency
+/// says, by the server's own call, which takes the time to wait from wait_timeout.
+bool MayBegin(THD* thd, unsigned long seconds) {
+  thd->variables.net_wait_timeout = seconds;
+  int refused = 0;
+  return transaction_delegate->trans_begin(thd, refused) == 0 && refused == 0;
+}
+
 }  // namespace
 
 bool IsClusterNode() { return false; }
@@ -72,7 +84,29 @@ void AddClusterNode(model::Health*) {}
 
 bool Cluster::Replicates(const TABLE&) { return true; }
 void Cluster::MarkBegin(THD*) {}
-void Cluster::Begin(bool) {}
+
+// The group's applier may wait for a table that this session keeps open. What waits for all
+// transactions before this one is therefore called with the tables closed; else they are closed
+// only where there is something to wait for.
+bool Cluster::WaitForCluster(bool) {
+  THD* thd = thd_.get();
+  const auto consistency = thd->variables.group_replication_consistency;
+  const bool waits_for_all = consistency == GROUP_REPLICATION_CONSISTENCY_BEFORE ||
+                             consistency == GROUP_REPLICATION_CONSISTENCY_BEFORE_AND_AFTER;
+  if (!waits_for_all && MayBegin(thd, /*seconds=*/1)) return true;
+  if (thd_.killed()) return false;
+  tables_.CloseAll();
+  return MayBegin(thd, kGroupWaitSeconds);
+}
+
+// Group replication observes transactions, and so may plugins of semisynchronous replication.
+void Cluster::Begin(bool writes) {
+  if (transaction_delegate->is_empty() && refused_find_.ok()) [[likely]]
+    return;
+  refused_find_ = refused_write_ =
+      WaitForCluster(writes) ? Outcome() : Outcome::Fail(model::ErrorCode::kLockWait);
+}
+
 Cluster::LostBy Cluster::LossOf(bool) const { return LostBy::kNone; }
 void Cluster::TellLoss(LostBy, Outcome*) const {}
 bool Cluster::MustCloseTables() const { return false; }

@@ -103,10 +103,11 @@ static struct undo* find(const struct stat64* status) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%llu", directory, (unsigned long long)status->st_ino);
   struct undo* undo = &undos[undo_count];
-  undo->descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  /* Programs that run as root while a server starts make such files, too: it may need the inode's as another user. */
+  const mode_t mask = umask(0);
+  undo->descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  umask(mask);
   if (undo->descriptor < 0) give_up("lostcache: undo file");
-  /* A server that starts as root leaves such files of root's; the next one may need the inode's as another user. */
-  fchmod(undo->descriptor, 0666);
   undo->device = status->st_dev;
   undo->inode = status->st_ino;
   const uint64_t header = sizeof(uint64_t);

@@ -2,10 +2,12 @@
 
 namespace rowsocket::engine::server {
 
-// With the binary log on, the transaction is prepared, which flushes the engine's log, and the
-// binary log is synced, before any other session sees the changes.
+// Where the binary log has rows of the transaction, it is prepared, which flushes the engine's log,
+// and the binary log is synced, before any other session sees the changes. Of a schema that the
+// binary log ignores it has none.
 bool Committer::IsSeenBeforeItIsFlushed() const {
-  return tables_.has_changed_rows() && !mysql_bin_log.is_open();
+  return tables_.has_changed_rows() &&
+         (!mysql_bin_log.is_open() || thd_.get()->is_binlog_cache_empty(/*is_transactional=*/true));
 }
 
 // The server's commit then has the lock at once.

@@ -1,5 +1,7 @@
 #include "engine/server/commit.h"
 
+#include "wait_hook.h"
+
 namespace rowsocket::engine::server {
 
 // Where the binary log has rows of the transaction, it is prepared, which flushes the engine's log,
@@ -46,7 +48,15 @@ void Committer::SetWaitsForFlush(bool waits) {
   thd_.get()->durability_property = waits ? HA_REGULAR_DURABILITY : HA_IGNORE_DURABILITY;
 }
 
-bool Committer::EndTransaction() { return trans_commit(thd_.get()); }
+// A commit may rotate the binary log, which writes to mysql.gtid_executed: canceled as a wait for a
+// row is, the wait for a lock there would end the server (binlog_error_action).
+bool Committer::EndTransaction() {
+  struct Allowed {
+    THD* const refusing = WaitHook::AllowWaits();
+    ~Allowed() { WaitHook::RefuseWaits(refusing); }
+  } allowed;
+  return trans_commit(thd_.get());
+}
 
 // With true, InnoDB does what innodb_flush_log_at_trx_commit says of a commit.
 void Committer::FlushSeen() { innodb_hton->flush_logs(innodb_hton, true); }

@@ -74,6 +74,34 @@ def test_requests_mean_the_same_whatever_sql_sessions_begin_with(make_server, op
         (b"1", b"3"), (b"2", b"7"), (b"4", b"10"), (b"5", b"10")]
 
 
+@pytest.mark.mysql("a plugin that takes connections over, and is told of their waits")
+def test_a_thread_pool_that_is_loaded_later_makes_no_worker_wait(make_server):
+    """InnoDB tells the pool of its waits, which calls no other library."""
+    server = make_server(options=["--plugin-load-add=thread_pool.so"])
+    sql, holder = server.sql(), server.sql()
+    assert sql.value("SELECT @@thread_handling") != b"one-thread-per-connection"
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO so.t VALUES (1, 0), (2, 0)")
+    waits = "SELECT COUNT(*) FROM performance_schema.data_lock_waits"
+    for times in (1, 2, 3):
+        waiting, free = server.hs_wr(), server.hs_wr()
+        for client in (waiting, free):
+            assert client.open_index(0, "so", "t", "", "n") == OK
+        holder.run("BEGIN")
+        holder.run("UPDATE so.t SET n = 5 WHERE id = 1")
+        waiting.send(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]))
+        wait_until(lambda: sql.value(waits) != b"0", 20, "a wait")
+        assert free.modify(0, "=", [2], ["+", 1]) == hs.counted(1)
+        assert not waiting.readable(0), "the row is still locked"
+        holder.run("COMMIT")
+        assert waiting.recv() == hs.counted(1)
+        assert sql.rows("SELECT n FROM so.t ORDER BY id") == [(b"6",), (b"%d" % times,)]
+        assert server.log().count("rowsocket.so has put itself in front of it") == 1
+        sql.run("UNINSTALL SONAME 'rowsocket'")
+        sql.run("INSTALL SONAME 'rowsocket'")
+
+
 @pytest.mark.mariadb("MySQL has this option only for a new data directory")
 def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
     """Two spellings are one table: their requests for one row are merged."""

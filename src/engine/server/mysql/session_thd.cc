@@ -79,6 +79,7 @@ void SessionThd::Enter(THD* thd) {
   lex_start(thd);
   thd->mem_root = of_statements;
   thd->lex->sql_command = SQLCOM_SELECT;
+  WaitHook::Renew();
   if (!timeouts_.waits_for_rows) WaitHook::RefuseWaits(thd);
 }
 

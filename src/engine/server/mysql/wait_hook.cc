@@ -1,7 +1,11 @@
 #include "wait_hook.h"
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
+
+#include "engine/server/server_log.h"
 
 namespace rowsocket::engine::server {
 
@@ -11,13 +15,24 @@ namespace {
 thread_local THD* refusing = nullptr;
 thread_local bool met_lock = false;
 
+/// What the server calls in the place of `previous`. Another library that has put itself in front
+/// of a link may call it on for as long as the server runs, so that the link stays as it is.
+struct Link {
+  THD_event_functions functions;
+  THD_event_functions* previous;
+  bool is_taken;
+};
+
 std::mutex install_mutex;
 unsigned installed = 0;
-THD_event_functions* previous = nullptr;
-THD_event_functions hook = {};
+bool has_warned = false;
+/// The second one is for the place in front of a library that was loaded after this one.
+Link links[2] = {};
 
 /// Called by the server's threads, with none of InnoDB's latches held.
+template <size_t at>
 void BeginWait(THD* thd, int type) {
+  const THD_event_functions* const previous = links[at].previous;
   if (previous != nullptr && previous->thd_wait_begin != nullptr) {
     previous->thd_wait_begin(thd, type);
   }
@@ -29,26 +44,75 @@ void BeginWait(THD* thd, int type) {
   innodb_hton->kill_connection(innodb_hton, thd);
 }
 
+constexpr void (*kBegins[])(THD*, int) = {BeginWait<0>, BeginWait<1>};
+
+std::atomic_ref<THD_event_functions*> PlaceOfHook() {
+  return std::atomic_ref(Connection_handler_manager::event_functions);
+}
+
+/// Puts a link in front of the functions that the server calls now. False: no link is left. A link
+/// whose `previous` they are is not called by them, or they would call themselves.
+bool TakePlace() {
+  THD_event_functions* const now = PlaceOfHook().load();
+  for (const Link& link : links) {
+    if (now == &link.functions) return true;
+  }
+  Link* taken = std::find_if(std::begin(links), std::end(links), [now](const Link& link) {
+    return link.is_taken && link.previous == now;
+  });
+  if (taken == std::end(links)) {
+    taken = std::find_if(std::begin(links), std::end(links),
+                         [](const Link& link) { return !link.is_taken; });
+    if (taken == std::end(links)) return false;
+    taken->previous = now;
+    taken->is_taken = true;
+  }
+  // Another library may stand at the same address by now.
+  taken->functions = now != nullptr ? *now : THD_event_functions{};
+  taken->functions.thd_wait_begin = kBegins[taken - links];
+  PlaceOfHook().store(&taken->functions);
+  return true;
+}
+
 }  // namespace
 
 void WaitHook::Install() {
   const std::lock_guard lock(install_mutex);
-  if (installed++ != 0) return;
-  THD_event_functions*& functions = Connection_handler_manager::event_functions;
-  if (functions == &hook) return;
-  previous = functions;
-  hook = previous != nullptr ? *previous : THD_event_functions{};
-  hook.thd_wait_begin = BeginWait;
-  functions = &hook;
+  if (installed++ == 0) TakePlace();
 }
 
-// A library that has put itself in front of the hook calls it on: then the hook stays, and finds no
-// thread that refuses.
+void WaitHook::Renew() {
+  bool was_replaced = false, is_left_out = false;
+  {
+    const std::lock_guard lock(install_mutex);
+    if (installed == 0) return;
+    const THD_event_functions* const before = PlaceOfHook().load();
+    is_left_out = !TakePlace() && !std::exchange(has_warned, true);
+    was_replaced = PlaceOfHook().load() != before;
+  }
+  if (was_replaced) {
+    LogNote(
+        "another library, as a thread pool is, had taken the place at which InnoDB tells of lock "
+        "waits: rowsocket.so has put itself in front of it");
+  }
+  if (is_left_out) {
+    LogWarning(
+        "another library has taken the place at which InnoDB tells of lock waits, for the second "
+        "time: a worker that meets a locked row delays the other clients of its port");
+  }
+}
+
+// A library that has put itself in front of a link may call it on: then the link stays, and finds
+// no thread that refuses.
 void WaitHook::Remove() {
   const std::lock_guard lock(install_mutex);
   if (--installed != 0) return;
-  THD_event_functions*& functions = Connection_handler_manager::event_functions;
-  if (functions == &hook) functions = previous;
+  for (Link& link : links) {
+    if (PlaceOfHook().load() != &link.functions) continue;
+    PlaceOfHook().store(link.previous);
+    link.is_taken = false;
+    return;
+  }
 }
 
 void WaitHook::RefuseWaits(THD* thd) { refusing = thd; }

@@ -5,8 +5,9 @@
 // and before it sleeps. This library puts itself into that place. For a session that does not wait
 // it cancels the wait that was just queued; InnoDB then ends the statement as KILL QUERY does.
 //
-// Flow: Install { RefuseWaits { TakeMetLock } AllowWaits }* Remove.
-// Threads: Install and Remove from the server's plugin code; the others for the calling thread.
+// Flow: Install { Renew RefuseWaits { TakeMetLock } AllowWaits }* Remove.
+// Threads: Install and Remove from the server's plugin code, Renew from any; the others for the
+// calling thread.
 // Lifetime: a server thread may be inside the hook when the last plugin stops, so that the library
 // stays in memory (-z nodelete).
 #pragma once
@@ -21,6 +22,9 @@ class WaitHook {
   /// replaced the hook meanwhile keeps its place.
   static void Install();
   static void Remove();
+  /// Puts the hook in front of another library that has replaced it since Install and does not call
+  /// it, as a thread pool that is loaded later does. Each session asks for that when it begins.
+  static void Renew();
 
   /// From now on waits of this thread for `thd` are canceled.
   static void RefuseWaits(THD* thd);

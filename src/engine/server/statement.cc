@@ -139,6 +139,9 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
     tables_.SetChangedRows(had_changed_rows_);
   }
   open.changed = true;
+  // No statement uses the tables any more: the server takes a table with a number for one that is
+  // in use, and refuses cascades that reach it.
+  for (TABLE* each : open.tables) each->query_id = 0;
   Close(open, outcome);
   thd_.ClearStatement();
 }

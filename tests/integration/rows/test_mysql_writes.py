@@ -215,3 +215,40 @@ def test_expressions_follow_sql_mode_from_the_first_request_on(sql, wr):
             assert sql.rows(f"SELECT v FROM t{number}") == ([(b"-1",)] if mode else [])
     finally:
         sql.run(f"SET GLOBAL sql_mode = '{saved}'")
+
+
+@pytest.fixture
+def cascading(make_server):
+    """(SQL, a writing connection) of a server whose cascades run triggers."""
+    server = make_server(options=["--enable-cascade-triggers=ON"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE k")
+    sql.run("USE k")
+    return sql, server.hs_wr()
+
+
+def test_a_delete_that_sets_null_in_its_own_table_runs_no_trigger(cascading):
+    sql, client = cascading
+    sql.run("CREATE TABLE log (x INT)")
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES t (id) ON DELETE SET NULL)")
+    sql.run("INSERT INTO t VALUES (1, NULL), (2, 1)")
+    assert client.open_index(0, "k", "t", "", "id") == hs.OK
+    sql.run("CREATE TRIGGER u AFTER UPDATE ON t FOR EACH ROW INSERT INTO log VALUES (1)")
+    assert client.request(0, "=", 1, 1, 1, 0, "D").error == "trigger"
+    sql.run("DROP TRIGGER u")
+    assert client.request(0, "=", 1, 1, 1, 0, "D") == hs.counted(1)
+    assert sql.rows("SELECT * FROM t") == [(b"2", None)] and sql.rows("SELECT * FROM log") == []
+
+
+def test_a_parent_is_written_to_behind_its_child(cascading):
+    """A table that an earlier statement has used is not one that a statement uses now."""
+    sql, client = cascading
+    sql.run("CREATE TABLE p (id INT PRIMARY KEY, n INT)")
+    sql.run("CREATE TABLE c (id INT PRIMARY KEY, p INT, n INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)")
+    sql.run("INSERT INTO p VALUES (1, 0), (2, 0)")
+    sql.run("INSERT INTO c VALUES (1, 1, 0), (2, 2, 0)")
+    assert client.open_index(0, "k", "c", "", "id,n") == hs.OK and client.open_index(1, "k", "p", "", "id,n") == hs.OK
+    change = [hs.find_tokens(index, "=", [1], 1, 0, mod=["U", 1, 5]) for index in (0, 1)]
+    assert client.pipeline(change * 3) == [hs.counted(1)] * 6
+    assert client.request(1, "=", 1, 2, 1, 0, "D") == hs.counted(1)
+    assert sql.rows("SELECT * FROM p") == [(b"1", b"5")] and sql.rows("SELECT * FROM c") == [(b"1", b"1", b"5")]

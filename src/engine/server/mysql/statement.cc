@@ -12,9 +12,25 @@ using model::ErrorCode;
 
 namespace {
 
+/// Whether a delete may change other rows of the same table, as an UPDATE of SQL's would.
+bool DeleteSetsOwnRowsNull(const TABLE& table) {
+  const TABLE_SHARE& share = *table.s;
+  const auto* const first = share.foreign_key_parent;
+  return std::any_of(first, first + share.foreign_key_parents, [&share](const auto& key) {
+    return key.delete_rule == dd::Foreign_key::RULE_SET_NULL &&
+           my_strcasecmp(table_alias_charset, key.referencing_table_db.str, share.db.str) == 0 &&
+           my_strcasecmp(table_alias_charset, key.referencing_table_name.str,
+                         share.table_name.str) == 0;
+  });
+}
+
 /// Whether the server would run triggers of a table that cascades change.
 bool HasTriggersOfCascades(const OpenTable& open, int sql_command) {
   if (sql_command == SQLCOM_INSERT) return false;
+  if (sql_command == SQLCOM_DELETE && DeleteSetsOwnRowsNull(*open.table) &&
+      HasTriggers(*open.table, SQLCOM_UPDATE)) {
+    return true;
+  }
   return std::any_of(open.tables.begin(), open.tables.end(), [&open](const TABLE* table) {
     return table != open.table && table->reginfo.lock_type == TL_WRITE &&
            (HasTriggers(*table, SQLCOM_UPDATE) || HasTriggers(*table, SQLCOM_DELETE));

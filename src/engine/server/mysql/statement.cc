@@ -5,6 +5,7 @@
 
 #include "cascades.h"
 #include "engine/server/cluster.h"
+#include "engine/server/foreign_keys.h"
 
 namespace rowsocket::engine::server {
 
@@ -68,15 +69,38 @@ bool RunHookBefore(THD* thd, const OpenTable& open, std::vector<TABLE*>* nexts) 
   return !failed;
 }
 
+/// Has the engine mark the THD (is_fatal_sub_stmt_error) where it refuses a lock, which it does in
+/// statements of triggers alone. Where a cascade of a cascade is refused, the server goes on unless
+/// there is a message in the diagnostics area, and a wait that took too long leaves none.
+class MarkingRefusals {
+ public:
+  explicit MarkingRefusals(THD* thd) : thd_(thd) {
+    thd_->reset_fk_cascade_chain_tables();  // The server does so outside of triggers.
+    thd_->is_fatal_sub_stmt_error = false;
+    thd_->in_sub_stmt = SUB_STMT_TRIGGER;
+  }
+  ~MarkingRefusals() {
+    thd_->in_sub_stmt = 0;
+    thd_->is_fatal_sub_stmt_error = false;
+  }
+  MarkingRefusals(const MarkingRefusals&) = delete;
+  MarkingRefusals& operator=(const MarkingRefusals&) = delete;
+
+ private:
+  THD* const thd_;
+};
+
 // The server forgets the handler's number where a cascade cannot change a row.
-int ForeignKeyError(THD* thd, const TABLE& table) {
+int ForeignKeyError(THD* thd, const TABLE& table, int sql_command) {
   if (!thd->is_error()) {
     return thd->transaction_rollback_request ? HA_ERR_LOCK_DEADLOCK : HA_ERR_LOCK_WAIT_TIMEOUT;
   }
   const uint number = thd->get_stmt_da()->mysql_errno();
   const bool is_referenced = number == ER_ROW_IS_REFERENCED || number == ER_ROW_IS_REFERENCED_2;
   // A cascade that was refused half way is taken back with the whole statement.
-  if (!is_referenced || ChangesChildren(table)) return Statement::kReported;
+  const bool may_be_half =
+      sql_command == SQLCOM_DELETE ? DeleteReachesChildren(thd, table) : ChangesChildren(table);
+  if (!is_referenced || may_be_half) return Statement::kReported;
   thd->clear_error();
   return HA_ERR_ROW_IS_REFERENCED;
 }
@@ -110,10 +134,15 @@ int Statement::CheckForeignKeys(TABLE* table, int sql_command) {
   const enum_fk_dml_type type = sql_command == SQLCOM_INSERT   ? enum_fk_dml_type::FK_INSERT
                                 : sql_command == SQLCOM_UPDATE ? enum_fk_dml_type::FK_UPDATE
                                                                : enum_fk_dml_type::FK_DELETE;
-  const bool is_refused =
-      (sql_command != SQLCOM_INSERT && check_all_child_fk_ref(thd, table, type)) ||
-      (sql_command != SQLCOM_DELETE && check_all_parent_fk_ref(thd, table, type));
-  return is_refused ? ForeignKeyError(thd, *table) : 0;
+  bool is_refused = false;
+  if (sql_command != SQLCOM_INSERT) {
+    const MarkingRefusals marking(thd);
+    is_refused = check_all_child_fk_ref(thd, table, type) || thd->is_fatal_sub_stmt_error;
+  }
+  if (!is_refused && sql_command != SQLCOM_DELETE) {
+    is_refused = check_all_parent_fk_ref(thd, table, type);
+  }
+  return is_refused ? ForeignKeyError(thd, *table, sql_command) : 0;
 }
 
 // All tables are InnoDB's, and all rows are logged.

@@ -87,6 +87,10 @@ Outcome CheckServed(TABLE& table, Access access) {
     return Outcome::Fail(ErrorCode::kSystemTable);
   }
   if (!IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
+  // SQL masks such columns above the handler, by the role of who asks.
+  const bool is_masked = std::any_of(table.field, table.field + table.s->fields,
+                                     [](const Field* each) { return each->has_masking_policy(); });
+  if (is_masked) return Outcome::Fail(ErrorCode::kUnserved);
   if (access == Access::kRead) return {};
   // With innodb_native_foreign_keys the engine's own foreign keys would be another way to go.
   const bool is_native = !is_sql_fk_checks_enabled(table.in_use);

@@ -152,7 +152,7 @@ ErrorCode IndexState::LookUp(TABLE* table) {
   if (names().pin != nullptr && !IsAsPinned(*table, *names().pin)) return ErrorCode::kOpenTable;
   simple_key_.Learn(table->key_info[key_]);
   LookUpAnswers(table);
-  return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kOpenTable;
+  return MakeReadSets(table) ? ErrorCode::kNone : ErrorCode::kInternal;
 }
 
 const MergeRules& IndexState::merge_rules(Tables& tables, const OpenTable& open) {

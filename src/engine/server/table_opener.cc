@@ -32,6 +32,13 @@ bool HasFullText(const TABLE* table) {
   return std::any_of(table->key_info, table->key_info + table->s->keys, IsFullText);
 }
 
+/// The error for a table that the server has not opened.
+model::Error NotOpened(unsigned number) {
+  if (number == ER_WRONG_OBJECT) return {ErrorCode::kView};
+  if (SaysNoTable(number)) return {ErrorCode::kOpenTable};
+  return model::Error::CannotOpen(number != 0 ? static_cast<int>(number) : HA_ERR_GENERIC);
+}
+
 /// Why the server's open_table has failed. Afterwards the THD can go on.
 Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
   THD* thd = session.get();
@@ -42,8 +49,7 @@ Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
     return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
   }
   const uint number = ErrorNumberOf(*thd);
-  Outcome outcome = Outcome::Fail(ErrorCode::kOpenTable);
-  if (number == ER_WRONG_OBJECT) outcome = Outcome::Fail(ErrorCode::kView);
+  Outcome outcome = Outcome::Of(NotOpened(number));
   if (number == ER_LOCK_WAIT_TIMEOUT)
     outcome = Outcome::Make(Outcome::Result::kBusy, {ErrorCode::kLockTables});
   else if (number == ER_LOCK_DEADLOCK || retry)

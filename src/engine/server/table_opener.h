@@ -60,6 +60,9 @@ TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_
                               thr_lock_type lock, const char* foreign_key);
 /// Whether the error's number says that a table of a foreign key is missing, and may be.
 bool MayBeMissing(unsigned number);
+/// Whether the error's number says that there is no such table or database, and not that the server
+/// cannot tell, or cannot open the table. To be asked right after the server's open_table.
+bool SaysNoTable(unsigned number);
 /// Prepares a table that has just been opened, or says why this library does not serve it.
 Outcome CheckServed(TABLE& table, Access access);
 

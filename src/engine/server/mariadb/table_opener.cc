@@ -1,6 +1,7 @@
 #include "engine/server/table_opener.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 
 #include "references.h"
@@ -75,13 +76,22 @@ TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_
   if (foreign_key != nullptr) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
   MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
                    lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
+  my_errno = 0;  // For SaysNoTable: the error of an earlier call says nothing about this table.
   return list;
+}
+
+// Whatever kept the server from reading the table's definition, it says that there is no such
+// table.
+bool SaysNoTable(unsigned number) {
+  const bool cannot_tell = my_errno == EMFILE || my_errno == ENFILE || my_errno == EACCES ||
+                           my_errno == EIO || my_errno == ENOMEM;
+  return number == ER_NO_SUCH_TABLE && !cannot_tell;
 }
 
 // A child may have been dropped or renamed since the foreign keys were listed, as happens to SQL:
 // Tables::TakeLock looks whether another child refers to the parent by now.
 bool MayBeMissing(unsigned number) {
-  return number == ER_NO_SUCH_TABLE || number == ER_NO_SUCH_TABLE_IN_ENGINE;
+  return number == ER_NO_SUCH_TABLE_IN_ENGINE || SaysNoTable(number);
 }
 
 Outcome CheckServed(TABLE& table, Access) {

@@ -81,6 +81,10 @@ TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_
 
 bool MayBeMissing(unsigned) { return false; }
 
+bool SaysNoTable(unsigned number) {
+  return number == ER_NO_SUCH_TABLE || number == ER_BAD_DB_ERROR;
+}
+
 Outcome CheckServed(TABLE& table, Access access) {
   table.open_for_fk_name = nullptr;  // Until a statement has it locked (Statement::Begin).
   if (table.s->table_category != TABLE_CATEGORY_USER) {

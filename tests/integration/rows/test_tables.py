@@ -2,6 +2,7 @@
 
 import pytest
 
+from groups import APPLIED, group, required
 from hs import OK, counted, generated, refused, reply
 
 wrong = pytest.mark.bundled_wrong
@@ -121,6 +122,28 @@ def test_cascade_to_a_versioned_table_keeps_history(sql, wr):
     else:
         assert answers == [refused(1, "versioned")] * 2
         assert history == [(b"1", b"1", b"1"), (b"2", b"2", b"1")]
+
+
+@pytest.mark.mariadb("system versioning")
+def test_a_history_partition_that_is_due_is_left_to_sql(sql, wr):
+    """Opened to be written to, the table would be marked as one whose partition is being added, for which each
+    statement of SQL's waits."""
+    sql.run("CREATE TABLE other (id INT PRIMARY KEY, v INT)")
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME INTERVAL 1 YEAR"
+            " STARTS '2024-01-01 00:00:00' AUTO PARTITIONS 2")
+    sql.run("INSERT INTO other VALUES (1, 1)")
+    sql.run("INSERT INTO t VALUES (1, 1)")
+    other, index = wr("other", "", "v"), wr("t", "", "v")
+    for _ in range(3):
+        assert other.update("=", [1], [5]) == counted(1)
+        assert index.update("=", [1], [5]) == refused(1, "versioned")
+        answer, answers = group(other.client, [required(other, "=", 1, 1, 1, 0, "U", 6), required(index, "=", 1, 1)])
+        assert answer == APPLIED and answers[1].cells == (b"1",)
+    defined = sql.row("SHOW CREATE TABLE t")[1]
+    assert defined.endswith(b"PARTITIONS 2"), defined
+    sql.run("SET max_statement_time = 20")
+    assert sql.run("UPDATE t SET v = 7") == 1
+    sql.run("SET max_statement_time = DEFAULT")
 
 
 def test_self_referencing_cascade(sql, wr):

@@ -74,6 +74,9 @@ TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_
   // A cascade that must compute a virtual column looks for the child by this mark
   // (find_fk_open_table).
   if (foreign_key != nullptr) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
+  // Opened to be written to, a table partitioned BY SYSTEM_TIME ... AUTO would be marked as one to
+  // which its opener adds the partition that is due. SQL would wait for that without an end.
+  list.vers_skip_create = current_thd->query_id;
   MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
                    lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
   my_errno = 0;  // For SaysNoTable: the error of an earlier call says nothing about this table.

@@ -168,6 +168,10 @@ inline void SetGivesAutoIncrement(TABLE& table, bool gives);
 /// Adds what the handler has counted to the server's statistics of tables and indexes (userstat).
 inline void PublishStatistics(TABLE& table);
 
+/// Frees what the BLOB and TEXT columns keep of values of more than so many bytes, which were
+/// stored in them or computed for them. Nobody may read the row in record[0] any more.
+inline void FreeValuesAbove(TABLE& table, size_t bytes);
+
 inline bool HasGenerated(const TABLE& table);
 /// Has the expressions of generated columns let go of the statement's memory.
 inline void ForgetGenerated(TABLE& table);

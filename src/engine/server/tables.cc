@@ -115,6 +115,7 @@ void Tables::ReleaseLock(OpenTable& open) {
   if (open.changed) ForgetQueries(thd_.get(), open.table);
   open.changed = false;
   for (TABLE* table : open.tables) {
+    FreeValuesAbove(*table, model::kKeptValueBytesMax);
     table->file->ha_reset();
     ForgetGenerated(*table);
   }
@@ -149,12 +150,17 @@ void Tables::UnlockAll() {
   EndTurn();
 }
 
+// The server frees the large values of columns when it closes a table. This session may keep it
+// open for days, also where the lock stays.
 void Tables::EndTurn() {
   THD* thd = thd_.get();
   std::erase_if(locked_, [this](OpenTable* open) {
-    if (Stays(*open)) return false;
-    ReleaseLock(*open);
-    return true;
+    if (!Stays(*open)) {
+      ReleaseLock(*open);
+      return true;
+    }
+    if (open->used_in == turn_) FreeValuesAbove(*open->table, model::kKeptValueBytesMax);
+    return false;
   });
   thd->lock = nullptr;
   locks_.ReleaseBackupLocks();

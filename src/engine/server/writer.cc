@@ -19,6 +19,8 @@ namespace {
 
 /// How often an edit is decided anew because another session has inserted the row.
 constexpr int kEditRetriesMax = 3;
+/// In place of a handler's number: more rows are found than may be changed together.
+constexpr int kTooManyRows = Statement::kReported + 1;
 
 int SqlCommand(const Request& request) {
   if (request.verb == Request::Verb::kInsert) return SQLCOM_INSERT;
@@ -253,8 +255,15 @@ Outcome Writer::ModifyFirst(OpenTable& open, IndexState& index, const model::Fin
 // that is being read, and every row is to be changed once.
 Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find& find,
                           model::RowSink& sink) {
+  struct Freed {  // However the request ends.
+    std::vector<uchar>& bytes;
+    ~Freed() {
+      if (bytes.capacity() > model::kKeptValueBytesMax) std::vector<uchar>().swap(bytes);
+    }
+  } freed{positions_};
   handler* file = open.table->file;
   int error = CollectRows(open, find.has_in);
+  if (error == kTooManyRows) return Outcome::Fail(ErrorCode::kResultsize);
   if (error != 0) return statement_.Failure(error);
   file->ha_index_end();
   error = file->ha_rnd_init(false);
@@ -269,7 +278,6 @@ Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find&
     outcome = ModifyRow(open, index, find, sink, &changed);
     rows += changed;
   }
-  if (positions_.capacity() > model::kKeptValueBytesMax) std::vector<uchar>().swap(positions_);
   outcome.rows = rows;
   return outcome;
 }
@@ -279,10 +287,13 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   handler* file = open.table->file;
   positions_.clear();
   std::unordered_set<std::string> seen;
-  for (;;) {
+  constexpr size_t kSeenBytes = 100;  // What the set takes for a position, about.
+  const size_t row_bytes = file->ref_length + (may_repeat ? kSeenBytes : 0);
+  for (size_t bytes = row_bytes;; bytes += row_bytes) {
     const int error = finder_.Next();
     if (error == HA_ERR_END_OF_FILE) return 0;
     if (error != 0) return error;
+    if (bytes > model::kFoundPositionsBytesMax) return kTooManyRows;
     finder_.StorePosition();
     const std::string_view position(reinterpret_cast<const char*>(file->ref), file->ref_length);
     if (may_repeat && !seen.emplace(position).second) continue;

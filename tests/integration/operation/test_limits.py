@@ -10,7 +10,8 @@ import pytest
 
 import hs
 from hs import OK, line, refused, reply
-from server import StartFailed, wait_until
+from load import Crew
+from server import StartFailed, run_packaged, wait_until
 
 pytestmark = pytest.mark.ours
 
@@ -379,6 +380,38 @@ def test_a_server_without_memory_closes_connections_and_lives(make_server):
     assert client.find(0, "=", [1]) == reply(0, 1, b"one")
     assert len(client.find(0, "=", [2]).cells[0]) == 12_000_000
     assert "out of memory: connections are closed" in server.log()
+
+
+@pytest.mark.parametrize("port, mod", [("hs_rd", None), ("hs_wr", ["D"])])
+def test_the_memory_of_large_keys_is_given_back_while_their_table_stays_open(make_server, port, mod):
+    """A thread keeps its tables open as long as it has requests. Each column has a buffer for its value."""
+    server = make_server(options=["--handlersocket-threads=1", "--handlersocket-threads-wr=1"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE l")
+    sql.run("CREATE TABLE l.t (id INT PRIMARY KEY, "
+            + ", ".join(f"c{number} LONGTEXT, KEY k{number} (c{number}(10))" for number in range(8)) + ")")
+    client, pinger = (getattr(server, port)() for _ in range(2))
+    for number in range(8):
+        for one in (client, pinger):
+            assert one.open_index(number, "l", "t", f"k{number}", "id") == OK
+
+    def asked(number, key):
+        return line(*hs.find_tokens(number, "=", [key], 1, 0, mod=mod))
+    nothing = reply(0, 1, 0) if mod else reply(0, 1)
+    large = b"x" * 15_000_000
+    pings = asked(0, "short") * 5000
+    before = resident_kib(server)
+    with Crew() as crew:
+        def ping():
+            while not crew.stopping.is_set():
+                pinger.pipeline_deep(pings, 5000)
+        crew.start(ping)
+        for number in range(8):
+            front, end = asked(number, "KEY").split(b"KEY")
+            for part in (front, large, end):
+                client.send_raw(part)
+            assert client.recv() == nothing
+        wait_until(lambda: crew.check() and resident_kib(server) < before + 80_000, 3, "the memory is given back")
 
 
 def restart_with_memory(server, bytes_more):

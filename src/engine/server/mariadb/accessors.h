@@ -215,6 +215,10 @@ inline void PublishStatistics(TABLE& table) {
   table.file->update_global_index_stats();
 }
 
+inline void FreeValuesAbove(TABLE& table, size_t bytes) {
+  if (table.s->blob_fields != 0) free_field_buffers_larger_than(&table, static_cast<uint32>(bytes));
+}
+
 inline bool HasGenerated(const TABLE& table) { return table.vfield != nullptr; }
 /// The expressions of generated columns have memory of the table's.
 inline void ForgetGenerated(TABLE&) {}

@@ -246,6 +246,10 @@ inline void SetGivesAutoIncrement(TABLE& table, bool gives) {
 /// MySQL has no such statistics.
 inline void PublishStatistics(TABLE&) {}
 
+inline void FreeValuesAbove(TABLE& table, size_t bytes) {
+  if (table.s->blob_fields != 0) free_blob_buffers_and_reset(&table, static_cast<uint32>(bytes));
+}
+
 inline bool HasGenerated(const TABLE& table) { return table.has_gcol(); }
 inline void ForgetGenerated(TABLE& table) { table.cleanup_value_generator_items(); }
 inline bool HasChecks(const TABLE& table) {

@@ -27,15 +27,24 @@ bool ChangesSign(const Number& before, const Number& after) {
   return (before > 0 && after < 0) || (before < 0 && after > 0);
 }
 
-bool ParseInteger(std::string_view text, Wide* value) {
+enum class IntegerText { kNone, kFits, kTooLong };
+
+/// A text that is an integer of up to 64 bits, and perhaps a sign, is `*value`.
+IntegerText ReadInteger(std::string_view text, Wide* value) {
   const bool negative = !text.empty() && text[0] == '-';
   if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
   uint64_t magnitude = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, magnitude);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return false;
+  if (text.empty() || parsed.ptr != end) return IntegerText::kNone;
+  if (parsed.ec == std::errc::result_out_of_range) return IntegerText::kTooLong;
+  if (parsed.ec != std::errc()) return IntegerText::kNone;
   *value = negative ? -static_cast<Wide>(magnitude) : static_cast<Wide>(magnitude);
-  return true;
+  return IntegerText::kFits;
+}
+
+bool ParseInteger(std::string_view text, Wide* value) {
+  return ReadInteger(text, value) == IntegerText::kFits;
 }
 
 Step StoreInteger(THD* thd, Field* field, Wide value) {
@@ -50,12 +59,15 @@ Step StoreInteger(THD* thd, Field* field, Wide value) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
-Step AddInteger(THD* thd, Field* field, Wide operand, bool subtract) {
+/// The number that the server takes the field for.
+Wide IntegerOf(Field* field) {
   const longlong raw = field->val_int();
   // Not every server says of BIT that it has no sign.
   const bool has_sign = !field->is_unsigned() && field->real_type() != MYSQL_TYPE_BIT;
-  const Wide before =
-      has_sign ? static_cast<Wide>(raw) : static_cast<Wide>(static_cast<ulonglong>(raw));
+  return has_sign ? static_cast<Wide>(raw) : static_cast<Wide>(static_cast<ulonglong>(raw));
+}
+
+Step AddInteger(THD* thd, Field* field, Wide before, Wide operand, bool subtract) {
   const Wide after = subtract ? before - operand : before + operand;
   if (subtract && ChangesSign(before, after)) return Step::kLeftAlone;
   return StoreInteger(thd, field, after);
@@ -81,16 +93,17 @@ Step AddDecimal(THD* thd, Field* field, std::string_view text, bool subtract) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
-/// Whether the field's text is an integer. The server takes other texts by the number that they
-/// begin with, or by 0, and says so only for some types and character sets.
-bool HoldsInteger(Field* field) {
+/// Whether the field's text is an integer, which `*value` then is. The server takes other texts by
+/// the number that they begin with, or by 0, and says so only for some types and character sets; it
+/// takes an integer from 2^63 on for 2^63 - 1, or for a negative one, and says nothing.
+IntegerText IntegerHeldBy(Field* field, Wide* value) {
   StringBuffer<MAX_FIELD_WIDTH> buffer;
   const String* text = field->val_str(&buffer);
   String ascii;
   uint errors = 0;
   ascii.copy(text->ptr(), text->length(), text->charset(), &my_charset_latin1, &errors);
-  Wide value = 0;
-  return errors == 0 && ParseInteger({ascii.ptr(), ascii.length()}, &value);
+  if (errors != 0) return IntegerText::kNone;
+  return ReadInteger({ascii.ptr(), ascii.length()}, value);
 }
 
 Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
@@ -109,16 +122,22 @@ Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
 
 /// Integers are added exactly.
 Step AddText(THD* thd, Field* field, std::string_view text, bool subtract) {
+  Wide before = 0;
   Wide integer = 0;
   const bool is_integer = ParseInteger(text, &integer);
-  if (AddsRealsTo(*field) && !(is_integer && HoldsInteger(field))) {
-    return AddReal(thd, field, text, subtract);
-  }
+  // ENUM and SET are added to by the number of the element, whatever its text is.
+  const auto type = field->real_type();
+  const bool has_text = type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
+  const IntegerText held =
+      is_integer && has_text ? IntegerHeldBy(field, &before) : IntegerText::kNone;
+  if (held == IntegerText::kFits) return AddInteger(thd, field, before, integer, subtract);
+  if (AddsRealsTo(*field)) return AddReal(thd, field, text, subtract);
+  if (held == IntegerText::kTooLong) return Refuse(field, ER_WARN_DATA_OUT_OF_RANGE);
   // The server itself refuses a text of single bytes that is no integer.
-  if (!is_integer || (field->charset()->mbminlen > 1 && !HoldsInteger(field))) {
+  if (!is_integer || (has_text && field->charset()->mbminlen > 1)) {
     return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   }
-  return AddInteger(thd, field, integer, subtract);
+  return AddInteger(thd, field, IntegerOf(field), integer, subtract);
 }
 
 }  // namespace
@@ -146,7 +165,9 @@ Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtra
     case DECIMAL_RESULT:
       return AddDecimal(thd, field, operand.text(), subtract);
     case INT_RESULT:
-      if (ParseInteger(operand.text(), &integer)) return AddInteger(thd, field, integer, subtract);
+      if (ParseInteger(operand.text(), &integer)) {
+        return AddInteger(thd, field, IntegerOf(field), integer, subtract);
+      }
       return AddDecimal(thd, field, operand.text(), subtract);
     default:
       return AddText(thd, field, operand.text(), subtract);

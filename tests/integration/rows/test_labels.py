@@ -31,3 +31,18 @@ def test_a_number_beyond_the_labels_is_one_number_as_key_and_filter(sql, rd, kin
     passed = rd("t", "", "id", "e").rows(">", [0], 9, 0, filters=[("F", op, 0, number)])
     found = rd("t", "e", "id").rows(op, [number], 9)
     assert sorted(found) == passed == ([(b"1",), (b"2",)] if op in ("<", "<=") else [])
+
+
+@pytest.mark.again_in("mysql-9.7")
+@pytest.mark.parametrize("kind", ["ENUM('5', 'b', '1', 'd')", "SET('5', 'b', '1', 'd')"])
+@pytest.mark.parametrize("charset", ["utf8mb4", "ucs2", "utf16", "utf32"])
+def test_an_element_is_added_to_by_its_number(sql, wr, kind, charset):
+    for table in ("ours", "theirs"):
+        sql.run(f"CREATE TABLE {table} (id INT PRIMARY KEY, e {kind} CHARACTER SET {charset})")
+        sql.run(f"INSERT INTO {table} VALUES (1, 1), (2, 2), (3, NULL)")
+    index = wr("ours", "", "e")
+    for statement, mod in (("UPDATE theirs SET e = e + 1", ["+", 1]), ("UPDATE theirs SET e = e - 1", ["-", 1])):
+        sql.run(statement)
+        assert index.modify(">", [0], mod, 9) == counted(3)
+        shown = [sql.rows(f"SELECT id, e, e + 0 FROM {table} ORDER BY id") for table in ("ours", "theirs")]
+        assert shown[0] == shown[1]

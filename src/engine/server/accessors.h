@@ -15,6 +15,8 @@
 //   kServerName           what clients call the server
 //   kDecimalsNotFixed     decimals() of a FLOAT or DOUBLE without a fixed number of decimals
 //   kSingleRowSearch      the search for the one row of a whole unique key, in a find
+//   kIndexHasPadding      whether an index orders a CHAR with the blanks that pad it, where the
+//                         collation does not ignore blanks at the end
 //   kNullLeavesGenerated  whether SQL takes NULL for no value of a generated column
 //   kReadOnlyNeedsLocks   whether InnoDB, where it is read only, finds rows only when a table is
 //                         locked

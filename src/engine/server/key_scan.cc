@@ -37,11 +37,20 @@ bool IsPaddedButNotCompared(const Field* field) {
          field->charset() != &my_charset_bin;
 }
 
+/// Whether the index orders the column's texts with their padding and finds compare them without
+/// it, or the other way round: a text may then have another place in the index than in its order.
+bool IsMisplacedByPadding(const THD& thd, const Field* field) {
+  return IsPaddedButNotCompared(field) &&
+         (kIndexHasPadding || (thd.variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0);
+}
+
 /// Whether a text sorts as its first characters do. In collations of several levels texts need not:
 /// 'A' < 'Ä', and 'AB' > 'Ä'. Nor where a character may stand for several: 'ä' = 'ae'.
 bool SortsByItsFront(const Field* field) {
   const CHARSET_INFO* charset = field->charset();
   if (!ComparesAsText(*field)) return true;
+  // The index may take a blank at the front's end for padding: a TAB behind 'ab' sorts after the
+  // front 'ab ' there, and before 'ab c'.
   if (IsPaddedButNotCompared(field)) return false;
   return (charset->state & MY_CS_BINSORT) ||
          (charset->uca == nullptr && LevelsOf(*charset) <= 1 && charset->strxfrm_multiply <= 1);
@@ -178,7 +187,7 @@ void KeyScan::PrepareRange() {
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
     const bool is_exact = !part.is_prefix && !part.value.is_float() &&
-                          !IsPaddedButNotCompared(part.field) &&
+                          !IsMisplacedByPadding(*thd_, part.field) &&
                           part.value.Compare(part.field) == 0;
     if (is_exact) continue;
     if (part.value.is_float()) {

@@ -19,6 +19,7 @@ using ServerPrivileges = privilege_t;
 inline constexpr const char* kServerName = "MariaDB";
 inline constexpr uint kDecimalsNotFixed = FLOATING_POINT_DECIMALS;
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_KEY_EXACT;
+inline constexpr bool kIndexHasPadding = true;
 inline constexpr bool kNullLeavesGenerated = true;
 /// It takes the isolation that finds rows there, READ UNCOMMITTED, only when a table is locked
 /// (innodb_isolation_level in ha_innodb.cc).

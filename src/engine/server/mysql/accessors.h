@@ -22,6 +22,8 @@ inline constexpr uint kDecimalsNotFixed = DECIMAL_NOT_SPECIFIED;
 /// all (bug 101667 of MySQL). This search finds the same row, is ended by the first row that has
 /// another key, and never takes the shortcut, because it need not be for one row.
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_PREFIX_LAST;
+/// InnoDB takes the blanks off first (innobase_mysql_cmp in rem0cmp.cc), as Field_string does.
+inline constexpr bool kIndexHasPadding = false;
 inline constexpr bool kNullLeavesGenerated = false;
 inline constexpr bool kReadOnlyNeedsLocks = false;
 /// Every 256th, and each transaction that locks rows has one, unless it is read only

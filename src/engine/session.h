@@ -287,6 +287,9 @@ class Session {
 
   /// Whether calls of this session wait for locks (LockWait::kServer).
   virtual bool WaitsForLocks() const = 0;
+  /// How long calls of this session wait for a row, in milliseconds, as the server's settings were
+  /// when the last turn began. REQUIRES: WaitsForLocks.
+  virtual int64_t row_wait_ms() const = 0;
 
   /// From how long on a request is slow, in microseconds.
   virtual int64_t slow_us() const = 0;
@@ -312,6 +315,24 @@ class Session {
 
   /// Makes a wait inside the session end soon, with an error. Thread-safe.
   virtual void Interrupt() = 0;
+};
+
+/// While it lives, calls of a session that waits for locks answer kBusy where they would wait
+/// (Session::RefuseWaits), if `refuses`.
+class [[nodiscard]] RefusedWaits {
+ public:
+  explicit RefusedWaits(Session& session, bool refuses = true)
+      : session_(refuses && session.WaitsForLocks() ? &session : nullptr) {
+    if (session_ != nullptr) session_->RefuseWaits(true);
+  }
+  RefusedWaits(const RefusedWaits&) = delete;
+  RefusedWaits& operator=(const RefusedWaits&) = delete;
+  ~RefusedWaits() {
+    if (session_ != nullptr) session_->RefuseWaits(false);
+  }
+
+ private:
+  Session* const session_;
 };
 
 /// Makes sessions; shared by all threads.

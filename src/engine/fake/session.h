@@ -62,6 +62,7 @@ class Session final : public engine::Session {
   void ReleaseTables() override { HoldTables(false); }
   bool HoldsTables() const override { return holds_tables_; }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
+  int64_t row_wait_ms() const override { return store_.lock_wait_ms(); }
   int64_t slow_us() const override { return store_.slow_us(); }
   void LogSlow(const SlowRequest& request) override { store_.LogSlow(request); }
   bool WantsAccesses() const override { return store_.wants_accesses(); }

@@ -55,6 +55,7 @@ class ServerSession final : public Session {
            thd_.holds_audit_plugins();
   }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
+  int64_t row_wait_ms() const override { return int64_t{1000} * thd_.row_wait_s(); }
   int64_t slow_us() const override { return LongQueryUs(); }
   void LogSlow(const SlowRequest& request) override;
   bool WantsAccesses() const override { return TableAudit::IsWanted(); }

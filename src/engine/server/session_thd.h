@@ -58,6 +58,8 @@ class SessionThd {
   /// Sets the wait for table and metadata locks to that of WaitTimeouts again, after a commit,
   /// which waits longer.
   void RestoreLockWait();
+  /// How long the THD waits for a row where it waits for rows, since RefreshVariables.
+  unsigned row_wait_s() const { return row_wait_s_; }
   /// Refuses waits for rows and tables, in a THD that waits for them, or lets it wait again.
   void RefuseWaits(bool refuse);
 
@@ -139,6 +141,7 @@ class SessionThd {
   const SessionUser user_;
   base::Mutex mutex_;  ///< Held to write thd_, and to read it on a thread that does not own it.
   THD* thd_ = nullptr;
+  unsigned row_wait_s_ = 0;
   base::ShownText description_;
   SessionThdOwn own_;
 };

@@ -179,8 +179,9 @@ def test_rows_of_an_engine_without_transactions_are_refused(shop, db):
     assert left(sql) == [2, 5] and sql.rows("SELECT * FROM plain") == []
 
 
-def waiting_purchase(shop, server, db):
-    """A purchase in the lane, which waits for its user's row: the SQL connection that has locked that row."""
+def waiting_purchase(shop, server, db, behind_stock=False):
+    """A purchase in the lane, which waits for its user's row: the SQL connection that has locked that row.
+    `behind_stock`: it has waited for the stock's row before."""
     client, stock, orders, sql = shop
     sql.run("CREATE TABLE users (id INT PRIMARY KEY, bought INT NOT NULL)")
     sql.run("INSERT INTO users VALUES (1, 0), (2, 0)")
@@ -189,18 +190,27 @@ def waiting_purchase(shop, server, db):
     locker = server.sql(db)
     locker.run("BEGIN")
     locker.run("SELECT * FROM users WHERE id = 1 FOR UPDATE")
+    first = server.sql(db)
+    first.run("BEGIN")
+    if behind_stock:
+        first.run("SELECT * FROM stock WHERE id = 1 FOR UPDATE")
     before = sql.status("Handlersocket_lock_waits")
     lines = [["G", 3], required(stock, *take(stock, 1)), required(users, "=", 1, 1, 1, 0, "+", 1),
              required(orders, *add(1, 1, "waits"))]
     client.send_raw(b"".join(hs.line(*tokens) for tokens in lines))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") > before, 20, "the wait")
+    first.run("ROLLBACK")
     return locker
 
 
-def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(shop, server, db):
+@pytest.mark.parametrize("behind_stock", (False, True))
+def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(shop, server, db, behind_stock):
     """A purchase waits for its user's row; the stock's row stays free for the others meanwhile."""
     client, _, _, sql = shop
-    locker = waiting_purchase(shop, server, db)
+    locker = waiting_purchase(shop, server, db, behind_stock)
+    # The lane has met the user's row when the stock's row is free again.
+    probe = server.sql(db)
+    wait_until(lambda: probe.rows("SELECT 1 FROM stock WHERE id = 1 FOR UPDATE SKIP LOCKED") != [], 20, "the row is free")
     other = server.hs_wr()
     theirs = [other.opened(db, "stock", "", "stock", "stock"), other.opened(db, "users", "", "bought")]
     for _ in range(50):
@@ -268,6 +278,63 @@ def test_a_wait_that_takes_too_long_answers_the_group(make_server):
         failed(1, "146", 2), [NOT_DONE] * 2)
     locker.run("ROLLBACK")
     assert sql.rows("SELECT n FROM g.t") == [(b"0",), (b"0",)]
+
+
+def raw(lines):
+    return b"".join(hs.line(*tokens) for tokens in lines)
+
+
+def product_that_sql_has_locked(server):
+    """(a client, its orders and lines, the SQL connection that has locked product 3): a line refers to its order, whose
+    foreign key is checked first, and to its product."""
+    sql = server.sql()
+    sql.run("CREATE DATABASE g")
+    sql.run("CREATE TABLE g.orders (id INT PRIMARY KEY) ENGINE=InnoDB")
+    sql.run("CREATE TABLE g.products (id INT PRIMARY KEY) ENGINE=InnoDB")
+    sql.run("CREATE TABLE g.order_lines (id INT PRIMARY KEY, order_id INT, product_id INT,"
+            " CONSTRAINT a_order FOREIGN KEY (order_id) REFERENCES orders (id),"
+            " CONSTRAINT b_product FOREIGN KEY (product_id) REFERENCES products (id)) ENGINE=InnoDB")
+    sql.run("INSERT INTO g.products VALUES (3)")
+    locker = server.sql("g")
+    locker.run("BEGIN")
+    locker.run("SELECT * FROM products WHERE id = 3 FOR UPDATE")
+    client = server.hs_wr()
+    order_lines = client.opened("g", "order_lines", "", "id,order_id,product_id")
+    return client, client.opened("g", "orders", "", "id"), order_lines, locker
+
+
+def test_a_lock_that_a_request_meets_only_behind_the_others_is_waited_for(make_server):
+    """By itself the line has no order: its foreign key fails before it meets the product's lock."""
+    client, orders, order_lines, locker = product_that_sql_has_locked(make_server())
+    client.send_raw(raw([["G", 2], required(orders, *add(7)), required(order_lines, *add(1, 7, 3))]))
+    assert not client.readable(1), "answered although the product is locked"
+    locker.run("ROLLBACK")
+    assert [client.recv() for _ in range(3)] == [APPLIED, OK, OK]
+    assert locker.rows("SELECT id, order_id, product_id FROM order_lines") == [(b"1", b"7", b"3")]
+
+
+def test_a_lock_that_is_met_only_behind_the_others_is_waited_for_as_long_as_others(make_server):
+    server = make_server(options=["--innodb-lock-wait-timeout=1"])
+    client, orders, order_lines, locker = product_that_sql_has_locked(server)
+    assert group(client, [required(orders, *add(7)), required(order_lines, *add(1, 7, 3))]) == (
+        failed(1, "146", 2), [NOT_DONE] * 2)
+    locker.run("ROLLBACK")
+    assert locker.rows("SELECT * FROM orders") == []
+
+
+def test_a_unique_key_that_the_group_frees_itself_hides_no_lock(shop, server, db):
+    client, _, _, sql = shop
+    sql.run("CREATE TABLE two (id INT PRIMARY KEY, u INT, v INT, UNIQUE KEY (u), UNIQUE KEY (v)) ENGINE=InnoDB")
+    sql.run("INSERT INTO two VALUES (1, 5, 50)")
+    locker = server.sql(db)
+    locker.run("BEGIN")
+    locker.run("INSERT INTO two VALUES (2, 6, 60)")
+    two = client.opened(db, "two", "", "id,u,v")
+    client.send_raw(raw([["G", 2], required(two, "=", 1, 1, 1, 0, "D"), required(two, *add(1, 5, 60))]))
+    assert not client.readable(1), "answered although the value of v is locked"
+    locker.run("ROLLBACK")
+    assert [client.recv() for _ in range(3)] == [APPLIED, counted(1), OK]
+    assert sql.rows("SELECT id, u, v FROM two") == [(b"1", b"5", b"60")]
 
 
 def test_a_group_with_a_token_takes_effect_once(make_server):

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from groups import add, required, stopped
-from hs import counted, find_tokens, refused
+from groups import APPLIED, add, required, stopped
+from hs import counted, find_tokens, line, refused
 from load import scaled
 from server import wait_until
 
@@ -83,3 +83,30 @@ def test_what_is_taken_back_is_not_in_the_copy(client, server, db, sql, together
     wrong = [row for row in sql.rows("SELECT id, u, n FROM t WHERE u <> id OR n <> 0") if int(row[0]) not in changed]
     assert not wrong
     assert len(sql.rows("SELECT id FROM t WHERE n > 0")) == len(changed)
+
+
+def copies_slowly(sql):
+    """Each row that is copied takes more than a millisecond."""
+    sql.run("ALTER TABLE t ADD CONSTRAINT slow CHECK (SHA2(REPEAT(filler, 200), 512) <> ''), ALGORITHM=COPY, LOCK=NONE")
+
+
+def test_a_group_that_has_waited_for_a_row_is_done_while_the_table_is_copied(client, server, db, sql):
+    """The lane takes the group's lock first by a change of four rows that it takes back."""
+    alter = threading.Thread(target=copies_slowly, args=[server.sql(db)])
+    alter.start()
+    copying = "SELECT COUNT(*) FROM information_schema.processlist WHERE STATE LIKE 'copy to tmp table%'"
+    wait_until(lambda: int(sql.value(copying)) == 1, 20, "the copy")
+    locker = server.sql(db)
+    locker.run("BEGIN")
+    locker.run("SELECT * FROM t WHERE id = 5 FOR UPDATE")
+    before = sql.status("Handlersocket_lock_waits")
+    lines = [["G", 1], required(client.n, ">=", 1, 3, 4, 0, "+", 1)]
+    client.send_raw(b"".join(line(*tokens) for tokens in lines))
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") > before, 20, "the wait")
+    locker.run("ROLLBACK")
+    assert [client.recv() for _ in lines] == [APPLIED, counted(4)]
+    assert alter.is_alive(), "the copy was over before the group"
+    alter.join()
+    assert b"slow" in sql.row("SHOW CREATE TABLE t")[1]
+    assert sql.rows("SELECT id, u, n FROM t WHERE n <> 0 OR u <> id ORDER BY id") == [
+        (b"%d" % row, b"%d" % row, b"1") for row in range(3, 7)]

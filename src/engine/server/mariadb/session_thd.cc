@@ -29,15 +29,15 @@ void EnterPerformanceSchema([[maybe_unused]] THD* thd) {
 #endif
 }
 
-void SetRowLockWait(THD* thd, bool waits) {
-  // InnoDB's variable has a session value, which is taken when the THD is made, so that a later SET
-  // GLOBAL would never be seen.
+/// Returns @@global.innodb_lock_wait_timeout.
+unsigned SetRowLockWait(THD* thd, bool waits) {
   sys_var* variable =
       find_sys_var(thd, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
-  if (variable == nullptr) return;  // The server has no InnoDB.
+  if (variable == nullptr) return 0;  // The server has no InnoDB.
   bool is_null = false;
   const longlong global_s = variable->val_int(&is_null, thd, OPT_GLOBAL, &null_clex_str);
   Assign(thd, variable, waits ? static_cast<ulonglong>(global_s) : 0);
+  return static_cast<unsigned>(global_s);
 }
 
 // By the time of a write, a find of the turn may have made a view. With snapshot isolation the
@@ -111,7 +111,7 @@ void SessionThd::Destroy() {
   PSI_CALL_delete_current_thread();
 }
 
-void SessionThd::FollowRowLockWait() { SetRowLockWait(thd_, true); }
+void SessionThd::FollowRowLockWait() { row_wait_s_ = SetRowLockWait(thd_, true); }
 
 void SessionThd::RefuseRowWaits(bool refuse) { SetRowLockWait(thd_, !refuse); }
 

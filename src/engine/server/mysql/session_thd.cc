@@ -105,7 +105,9 @@ void SessionThd::FollowRowLockWait() {
   const uchar* const global = LookAtVariable(thd_, kName, OPT_GLOBAL, place_of);
   const uchar* const mine = LookAtVariable(thd_, kName, OPT_SESSION, place_of);
   if (global == nullptr || mine == nullptr) return;
-  *reinterpret_cast<ulong*>(const_cast<uchar*>(mine)) = *reinterpret_cast<const ulong*>(global);
+  const ulong wait_s = *reinterpret_cast<const ulong*>(global);
+  *reinterpret_cast<ulong*>(const_cast<uchar*>(mine)) = wait_s;
+  row_wait_s_ = static_cast<unsigned>(wait_s);
 }
 
 void SessionThd::RefuseRowWaits(bool refuse) {

@@ -5,6 +5,7 @@
 #include "api.h"
 #include "engine/server/replication.h"
 #include "engine/server/server_log.h"
+#include "exec/token_book.h"
 #include "plugin/addresses.h"
 #include "plugin/port_account.h"
 
@@ -30,6 +31,7 @@ bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
        "handlersocket_threads_wr", variables_.port_wr, variables_.socket_wr, variables_.secret_wr,
        variables_.user_wr, variables_.threads_wr, true},
   };
+  if (variables_.tokens.enabled) exec::TokenBook::KeepFor(variables_.tokens.ttl_s);
   for (const Mode& mode : modes) {
     if (!AddPort(mode, settings, error)) return false;
   }

@@ -106,6 +106,23 @@ def test_requests_with_and_without_a_token_and_groups_share_a_row(shop):
     assert 1 <= merged(sql)[0] - rows < 4
 
 
+def test_a_lock_on_an_expired_token_delays_no_request(make_server):
+    """innodb_rollback_on_timeout: where the removal of the expired token meets the lock, the batch is taken back."""
+    server = make_server(options=["--handlersocket-tokens=ON", "--handlersocket-token-ttl=3600",
+                                  "--innodb-rollback-on-timeout=ON"])
+    sql, locker = make_stock(server), server.sql()
+    run_packaged(sql, TABLE)
+    sql.run("INSERT INTO rowsocket.tokens (token, request, answer, created) VALUES ('old', 'r', 'a', 1)")
+    locker.run("BEGIN")
+    locker.run("SELECT * FROM rowsocket.tokens WHERE token = 'old' FOR UPDATE")
+    client = opened(server)
+    waits = sql.status("Handlersocket_lock_waits")
+    assert [client.request(*once(f"t{number}")) for number in range(20)] == [
+        hs.reply(0, 1, 1000 - number) for number in range(20)]
+    assert sql.status("Handlersocket_lock_waits") == waits
+    assert sql.value("SELECT COUNT(*) FROM rowsocket.tokens") == b"21"
+
+
 def test_an_answer_that_is_too_large_to_be_kept(shop):
     sql, client = shop.sql(), shop.hs_wr()
     sql.run("CREATE TABLE shop.large (id INT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB")
@@ -215,6 +232,23 @@ def test_a_token_that_is_locked_keeps_no_others_from_the_row(shop):
     assert clients[1].recv() == hs.reply(0, 1, 999)
     cleaner.run("COMMIT")
     assert clients[0].recv() == hs.reply(0, 1, 998)
+
+
+def test_a_new_token_in_a_locked_gap_keeps_no_others_from_the_row(shop):
+    """It is tried again until the gap is free, and holds the row for none of that time."""
+    clients, sql, cleaner = [opened(shop) for _ in range(2)], shop.sql(), shop.sql()
+    for number in range(3):
+        clients[0].request(*once(f"old{number}"))
+    cleaner.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    cleaner.run("BEGIN")
+    cleaner.run("DELETE FROM rowsocket.tokens")
+    clients[0].send(*once("new"))
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") >= 1, 20, "its wait")
+    for number in range(30):
+        assert clients[1].request(*TAKE) == hs.reply(0, 1, 997 - number)
+    assert not clients[0].readable(0.3)
+    cleaner.run("ROLLBACK")
+    assert clients[0].recv() == hs.reply(0, 1, 967)
 
 
 def test_a_dropped_table_of_tokens_is_reported(shop):

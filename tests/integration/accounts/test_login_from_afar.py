@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -83,3 +84,23 @@ def test_password_without_tls_where_that_is_allowed(start):
     assert far(server).request("A", 2, "far", "right") == OK
     assert far(server).request("A", 2, "far", "wrong") == UNAUTH
     assert logins.log_in_mc(far_mc(server), "far", "right") == b"STORED"
+
+
+@pytest.mark.parametrize("accounts", ["OFF", "ON"])
+def test_a_wrong_secret_without_tls_is_refused_after_a_delay(start, accounts):
+    """A secret may come without TLS, so that `needtls` would be the wrong advice."""
+    server = start(f"--handlersocket-accounts={accounts}", "--handlersocket-plain-secret=reading",
+                   "--handlersocket-plain-secret-wr=writing")
+    client = far(server)
+    began = time.monotonic()
+    for key in ("wrong", "", "reading"):
+        assert client.auth(key) == UNAUTH
+    assert client.at_end()
+    assert time.monotonic() - began > 0.6, "delays of 100, 200 and 400 ms"
+    sql = server.sql()
+    assert sql.status("Handlersocket_errors_needtls") == 0
+    assert sql.status("Handlersocket_auths_failed") == 3
+    assert far(server).auth("writing") == OK
+    if accounts == "ON":
+        client = far(server)
+        assert client.request("A", 2, "", "right") == refused(3, "needtls") and client.at_end()

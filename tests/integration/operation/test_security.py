@@ -52,7 +52,7 @@ def test_another_key_is_wrong(guarded, key):
 
 
 @pytest.mark.ours
-def test_guessing_a_secret_is_slow(guarded):
+def test_a_wrong_secret_is_answered_after_a_delay(guarded):
     """The third wrong key ends its connection, four of a source are answered at a time, and the right key waits for
     none of them."""
     source = logins.fresh_source()

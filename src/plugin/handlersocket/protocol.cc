@@ -7,6 +7,7 @@
 #include "engine/server/server_log.h"
 #include "exec/token_book.h"
 #include "plugin/addresses.h"
+#include "plugin/make_port.h"
 #include "plugin/port_account.h"
 
 namespace rowsocket::plugin {
@@ -18,11 +19,8 @@ bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
                                       std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s,
                                                        {"handlersocket", /*shows_padding=*/true}};
-  settings->lock_wait_threads = variables_.lock_wait_threads;
   const bool has_secret = !variables_.secret.empty() || !variables_.secret_wr.empty();
-  settings->checks_accounts = variables_.accounts;
-  if (variables_.accounts || has_secret) settings->auth_threads = variables_.auth_threads;
-  settings->account_limits = variables_.account_limits;
+  TakeCommonSettings(variables_, variables_.accounts || has_secret, settings);
   const Mode modes[] = {
       {"mode=rd", "handlersocket_port", "handlersocket_plain_secret", "handlersocket_user",
        "handlersocket_threads", variables_.port, variables_.socket, variables_.secret,
@@ -75,6 +73,8 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
                                     std::string* error) {
   PortPlan plan;
   exec::PortSettings& port = plan.settings;
+  const bool must_authenticate = !mode.secret.empty() || variables_.accounts;
+  port = MakePort(variables_, "handlersocket", must_authenticate);
   if (!AddressesOf(mode, &port.addresses, error)) return false;
   if (port.addresses.empty()) return true;  // Neither port nor socket is set.
   auto frontend = std::make_unique<frontend::HandlerSocketSettings>();
@@ -96,26 +96,11 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   if (!TakeAccount(mode.user, mode.user_variable, &port, &frontend->account, error)) return false;
   port.workers = mode.threads;
   port.workers_variable = mode.threads_variable;
-  port.connections_variable = "handlersocket_connections_max";
-  port.memory_variable = "handlersocket_memory_max_bytes";
-  port.elastic = true;
   port.writes = mode.writable;
-  port.takes_passwords_in_clear = variables_.accounts_insecure;
-  port.listen = variables_.listen;
-  port.listen.variables = {"handlersocket_address", mode.port_variable};
-  // Where clients must authenticate, the socket is open to all users, as the server's own socket
-  // is.
-  const bool must_authenticate = !mode.secret.empty() || variables_.accounts;
-  if (must_authenticate) port.listen.unix_mode = 0777;
-  port.limits = variables_.limits;
-  // A handshake ends in time also where clients may take as long as they like to authenticate.
-  if (variables_.limits.auth_timeout_s != 0) {
-    port.handshakes.timeout_s = variables_.limits.auth_timeout_s;
-  }
+  port.listen.variables.port = mode.port_variable;
   if (!MakeTls(variables_.tls, "handlersocket", mode.name, &port.handshakes.tls, error)) {
     return false;
   }
-  if (!must_authenticate) port.limits.auth_timeout_s = 0;
   const frontend::HandlerSocketSettings* shared = frontend.get();
   frontends_.push_back(std::move(frontend));
   plan.make_frontend = [shared] {

@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import importlib
+import select
 import shutil
 import socket
 import ssl
@@ -15,6 +16,7 @@ import hs
 import mc
 import mc_suites
 import mcvectors
+import resp
 import test_vectors
 from doctor import finds_nothing, says
 from folders import let_servers_enter
@@ -215,6 +217,36 @@ def test_session_of_a_port_without_certificates_opens_no_other(guarded, certific
     with pytest.raises((ssl.SSLError, ConnectionError)):
         context.wrap_socket(raw, session=session).do_handshake()
     raw.close()
+
+
+def test_a_silent_handshake_ends_with_the_time_for_a_login(make_server, certificates):
+    server = resp.start(make_server, *certificates.options(), *TLS_ON, "--loose-resp-ssl=ON",
+                        "--loose-daemon-memcached-auth-timeout=1", "--loose-resp-auth-timeout=1")
+    for port in (int(server.env["MEMCACHED_PORT"]), server.resp_port):
+        with socket.create_connection(("127.0.0.1", port), timeout=7) as silent:  # 10 s without the variable
+            silent.sendall(b"\x16")
+            with contextlib.suppress(ConnectionError):
+                assert silent.recv(100) == b""
+
+
+def test_the_time_for_a_login_begins_with_the_connection(make_server, certificates):
+    server = make_server(options=[*certificates.options(), *TLS_ON, "--handlersocket-plain-secret=sesame",
+                                  "--handlersocket-auth-timeout=4"])
+    with socket.create_connection(address(server)) as first:
+        time.sleep(1)
+        with socket.create_connection(address(server)) as second:
+            time.sleep(2)
+            first.sendall(b"\x16")  # A handshake has what is left of the time.
+            assert first in select.select([first, second], [], [], 20)[0]
+
+
+def test_a_handshake_is_shown_as_one(both):
+    with socket.create_connection(address(both), timeout=10) as silent:
+        silent.sendall(b"\x16")
+        state = ("SELECT state FROM information_schema.ROWSOCKET_CONNECTIONS"
+                 f" WHERE port = {silent.getsockname()[1]}")
+        sql = both.sql()
+        wait_until(lambda: sql.rows(state) == [(b"handshake",)], what="the handshake")
 
 
 @pytest.mark.again_in("mysql-9.7")

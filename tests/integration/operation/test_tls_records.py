@@ -237,13 +237,16 @@ def test_silent_handshakes_cost_little_and_time_out(both, certificates):
         assert served.find(0, "=", [1]) == reply(0, 2, 1, "one")
 
 
-def test_stalled_handshakes_hold_up_their_own_address_alone(both, certificates):
+def test_stalled_handshakes_hold_up_their_own_address_alone(make_server, certificates):
     """More clients of one address stop behind their ClientHello than handshakes are done at a time."""
+    # None of them ends by its time, however long it takes to open all.
+    server = make_server(options=[*certificates.options(), *TLS_ON, "--handlersocket-auth-timeout=600"])
+    make_table(server)
     hello = ssl.MemoryBIO()
     with contextlib.suppress(ssl.SSLWantReadError):
         certificates.context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
     hello = hello.read()
-    sql = both.sql()
+    sql = server.sql()
     timed_out = sql.status("Handlersocket_connections_timed_out")
     answered, stalled = [], select.poll()
 
@@ -252,12 +255,12 @@ def test_stalled_handshakes_hold_up_their_own_address_alone(both, certificates):
         return answered[-1] and len(answered) > 20 and len(set(answered[-20:])) == 1
     with open_files(2200), contextlib.ExitStack() as stack:
         for _ in range(2200):
-            one = stack.enter_context(socket.create_connection(address(both), timeout=60,
+            one = stack.enter_context(socket.create_connection(address(server), timeout=60,
                                                                source_address=("127.3.3.3", 0)))
             one.sendall(hello)
             stalled.register(one, select.POLLIN)
         wait_until(no_more_are_answered, step_s=0.02)
-        client = both.connect(address(both), tls=certificates.context(), source="127.3.3.4")
+        client = server.connect(address(server), tls=certificates.context(), source="127.3.3.4")
         assert opened(client).find(0, "=", [1]) == reply(0, 2, 1, "one")
         assert sql.status("Handlersocket_connections_timed_out") == timed_out
 

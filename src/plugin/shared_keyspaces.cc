@@ -66,6 +66,7 @@ bool SharedKeyspaces::Offer(const std::string& plugin, Part part, engine::Sessio
 // The end of the thread is awaited without the lock: in a Galera cluster its commit may be ordered
 // behind the start of another plugin, which takes the lock.
 void SharedKeyspaces::Withdraw(const std::string& plugin) {
+  const base::MutexLock one_at_a_time(withdrawing_);
   std::unique_ptr<keyspace::Housekeeper> leaving;
   {
     const base::MutexLock lock(mutex_);

@@ -47,6 +47,9 @@ class SharedKeyspaces {
   keyspace::HousekeeperRules Rules() const REQUIRES(mutex_);
 
   const std::shared_ptr<keyspace::Keyspaces> keyspaces_;
+  /// Held by one Withdraw at a time: each waits for the housekeeper that another ends. In the order
+  /// of a Galera cluster plugins end side by side.
+  base::Mutex withdrawing_;
   base::Mutex mutex_;
   std::vector<Offered> offers_ GUARDED_BY(mutex_);  ///< In the order in which they came.
   /// Works with the sessions of the first offer. Null: there is no offer.

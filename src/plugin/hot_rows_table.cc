@@ -10,6 +10,9 @@ namespace {
 constexpr uint kKeyMax = 160;
 constexpr int64_t kWindowsS[] = {10, 60, 600};
 
+/// OVERCOUNT says by how much REQUESTS may be too high; nothing says by how much LOCK_TIME_US may
+/// be, and LOCK_WAITS too low, where more than model::kHotLocksOfSlice rows were waited for in a
+/// slice.
 SchemaColumn hot_row_columns[] = {
     NumberColumn("SECONDS", 5),           TextColumn("PLUGIN", kNameMax),
     TextColumn("TABLE_SCHEMA", kNameMax), TextColumn("TABLE_NAME", kNameMax),
@@ -27,7 +30,7 @@ bool StoreHotRow(THD* thd, TABLE* table, int64_t seconds, const char* plugin,
   row.Text(name.schema);
   row.Text(name.table);
   row.Text(name.index);
-  row.Text(MayReadAll(thd) ? name.key : exec::HiddenKey(name));
+  row.Text(MayReadAll(thd, name.schema) ? name.key : exec::HiddenKey(name));
   row.Number(counts.requests);
   row.Number(counts.merged);
   row.Number(counts.lock_waits);

@@ -8,6 +8,8 @@
 //   SchemaTableInfo  what the server wants to know of a plugin that is such a table
 #pragma once
 
+#include <string>
+
 namespace rowsocket::plugin {
 
 // --- Columns: the list of a table ends with EndOfColumns ---
@@ -28,8 +30,8 @@ inline bool IsRead(const Field& field);
 
 /// Whether the session may see what others do. Where it may not, no error is raised.
 inline bool HasProcessPrivilege(THD* thd);
-/// Whether the session may read all tables.
-inline bool MayReadAll(THD* thd);
+/// Whether the session may read all tables of the schema by what it may read of all schemas.
+inline bool MayReadAll(THD* thd, const std::string& schema);
 
 /// The plugin that is the table. `init` is called with the SchemaTable that it fills in.
 inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,

@@ -106,3 +106,22 @@ def test_whoever_may_not_read_the_tables_sees_no_key(table, server, sql, rd):
     sql.run("GRANT SELECT ON *.* TO plain@localhost")
     assert ("t", "PRIMARY", "1,one") in hot(server.sql(user="plain"), table)
     sql.run("DROP USER plain@localhost")
+
+
+@pytest.mark.mysql("partial revokes")
+def test_a_schema_that_was_partially_revoked_shows_no_key(make_server):
+    server = make_server(options=["--partial-revokes=ON"])
+    sql = server.sql()
+    for schema in ("known", "secret"):
+        sql.run(f"CREATE DATABASE {schema}")
+        sql.run(f"CREATE TABLE {schema}.t (id VARCHAR(20) PRIMARY KEY, x INT) ENGINE=InnoDB")
+        server.hs_rd().opened(schema, "t", "", "x").find("=", ["one"])
+        wait_for(sql, schema, ("t", "PRIMARY", "one"), 1)
+    sql.run("CREATE USER plain@localhost")
+    sql.run("GRANT SELECT, PROCESS ON *.* TO plain@localhost")
+    assert ("t", "PRIMARY", "one") in hot(server.sql(user="plain"), "secret")
+    sql.run("REVOKE SELECT ON secret.* FROM plain@localhost")
+    reader = server.sql(user="plain")
+    assert ("t", "PRIMARY", "one") in hot(reader, "known")
+    [(_, _, key)] = hot(reader, "secret")
+    assert key.startswith("#") and "one" not in key

@@ -43,7 +43,7 @@ inline bool HasProcessPrivilege(THD* thd) {
   return !check_global_access(thd, PROCESS_ACL, /*no_errors=*/true);
 }
 
-inline bool MayReadAll(THD* thd) {
+inline bool MayReadAll(THD* thd, const std::string&) {
   return !check_global_access(thd, SELECT_ACL, /*no_errors=*/true);
 }
 

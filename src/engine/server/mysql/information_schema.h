@@ -46,8 +46,9 @@ inline bool HasProcessPrivilege(THD* thd) {
   return thd->security_context()->check_access(PROCESS_ACL, "", /*match_any=*/true);
 }
 
-inline bool MayReadAll(THD* thd) {
-  return (thd->security_context()->master_access() & SELECT_ACL) != 0;
+/// False also where SELECT on the schema was partially revoked (partial_revokes).
+inline bool MayReadAll(THD* thd, const std::string& schema) {
+  return thd->security_context()->check_access(SELECT_ACL, schema);
 }
 
 /// The number tells the server whether its dictionary has the table's present columns: a server

@@ -73,7 +73,7 @@ void Run(std::string_view input) {
   const char choice = input.front();
   input.remove_prefix(1);
   const bool is_small = (choice & 1) != 0, is_in = (choice & 2) == 0;
-  const RequestLimits limits{is_small ? size_t{16} : 1024, is_small ? size_t{4096} : 1u << 20,
+  const RequestLimits limits{is_small ? size_t{16} : 4096, is_small ? size_t{4096} : 1u << 20,
                              is_in};
   RequestPattern pattern;
   while (RunOne(&input, limits, &pattern)) {

@@ -105,6 +105,24 @@ def test_a_get_counts_as_many_requests_as_it_has_keys(limited):
     assert client.line() == MC_REFUSED
 
 
+@pytest.mark.parametrize("refused", ["a name", "a policy"])
+def test_requests_that_are_refused_anyway_are_counted(limited, refused):
+    client, sql = mc.connect(limited), limited.sql()
+    key, why = b"@@nosuch.k", b"SERVER_ERROR there is no container nosuch"
+    if refused == "a policy":
+        key, why = b"@@m.1", b"SERVER_ERROR get_policy of innodb_memcache.cache_policies does not allow this command"
+        sql.run("UPDATE innodb_memcache.cache_policies SET get_policy = 'disabled'")
+        wait_until(lambda: mc.connect(limited).command("get @@m.1") == why, 10, "the policy")
+    limit(limited, 10)
+    began = time.monotonic()
+    client.send(b"get %s\r\n" % key * 1000)
+    answers = [client.line() for _ in range(1000)]
+    assert set(answers) == {why, MC_REFUSED}
+    assert 10 <= answers.count(why) <= 10 * (3 + time.monotonic() - began)
+    client.send(b"stats\r\n" * 100)
+    assert any(client.line() == MC_REFUSED for _ in range(10_000))
+
+
 def test_a_request_that_waits_for_a_lock_is_counted_once(limited):
     """The requests behind it are parsed again when it has been answered."""
     index = limited.hs_wr().opened("g", "m", "", "v")

@@ -249,6 +249,15 @@ def test_ascii_authentication(accounts):
     assert client.command("version").startswith(b"VERSION")
 
 
+@pytest.mark.parametrize("line", [b"POST / HTTP/1.1", b"GET /?a=b HTTP/1.0", b"set / HTTP/1.1"])
+def test_a_request_over_http_does_not_log_in(accounts, sql, line):
+    tried = sql.status("Daemon_memcached_auths_tried")
+    client = connect_mc(accounts)
+    client.send(line + b"\r\n\r\nset a 0 0 9\r\napp right\r\nmn\r\n")
+    assert client.is_closed()
+    assert sql.status("Daemon_memcached_auths_tried") == tried
+
+
 def test_sasl(accounts):
     client = connect_mc(accounts)
     assert client.binary(0x20).value == b"PLAIN"

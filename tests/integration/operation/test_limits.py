@@ -9,6 +9,7 @@ import time
 import pytest
 
 import hs
+import resp
 from hs import OK, line, refused, reply
 from load import Crew
 from server import StartFailed, run_packaged, wait_until
@@ -260,6 +261,29 @@ def test_all_connections_together_hold_what_they_may(make_server, protocol, unfi
     small.sendall(b"x\n" if protocol == "handlersocket" else b"x" * 100_000 + b"\r\n")
     assert small.recv(1000) != b""
     assert lost() == after
+
+
+def test_commands_behind_multi_count_as_memory_of_connections(make_server):
+    server = resp.start(make_server, f"--loose-resp-memory-max-bytes={1 << 20}")
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_store.sql")
+    lost = lambda: int(sql.status("Resp_connections_lost"))
+    clients = []
+    for _ in range(40):  # each reply is read: no buffer holds the value any more
+        clients.append(resp.Client(server.resp_port))
+        with contextlib.suppress(OSError):  # the server may close it at once
+            clients[-1].ask("MULTI")
+            clients[-1].ask("SET", "k", "x" * 90_000)
+    wait_until(lambda: lost() > 0, what="connections are closed")
+    wait_until(lambda: "resp_memory_max_bytes" in server.log(), what="the log says which variable it was")
+    held = lambda: int(sql.value("SELECT SUM(buffered_bytes) FROM information_schema.ROWSOCKET_CONNECTIONS"))
+    wait_until(lambda: held() <= 1 << 20, what="the others hold no more than they may")
+    for each in clients:
+        each.close()
+    wait_until(lambda: int(sql.status("Resp_connections")) == 0, what="they are gone")
+    again = resp.Client(server.resp_port)
+    assert again.transaction(("SET", "k", "x" * 90_000)) == ["OK"]
+    again.close()
 
 
 def test_time_to_authenticate(make_server):

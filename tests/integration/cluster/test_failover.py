@@ -137,6 +137,28 @@ def test_the_doctor_names_a_replica_that_is_behind_or_stands_still(cluster):
     cluster.wait_until_equal("late.t")
 
 
+def test_the_doctor_does_not_end_the_replication_that_holds_a_row(cluster):
+    """The SQL thread has changed a row, and waits for another one; a client of the replica waits for the first."""
+    replica, primary = cluster.replicas[0], cluster.primary.sql()
+    make_register(cluster.primary, "held")
+    primary.run("INSERT INTO held.t VALUES (2, 10)")
+    cluster.wait_until_equal("held.t")
+    holder, sql = replica.sql("held"), replica.sql()
+    holder.run("BEGIN")
+    holder.run("SELECT * FROM t WHERE id = 2 FOR UPDATE")
+    primary.run("UPDATE held.t SET v = 5 ORDER BY id")
+    waits = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
+    wait_until(lambda: sql.value(waits) == b"1", 30, "the SQL thread waits", 0.2)  # InnoDB keeps the table for 0.1 s.
+    sql.run("SET GLOBAL read_only = OFF")
+    index = replica.hs_wr().opened("held", "t", "PRIMARY", "v", None)
+    index.client.send(index.id, "=", 1, 1, 1, 0, "U", 5)  # What is there already by then, so that nothing is written here.
+    says(replica, "connections wait for rows", "it is replication, which KILL would stop")
+    holder.run("ROLLBACK")
+    index.client.recv()
+    sql.run("SET GLOBAL read_only = ON")
+    cluster.wait_until_equal("held.t")
+
+
 def make_register(node, db):
     sql = node.sql()
     sql.run(f"CREATE DATABASE {db}")

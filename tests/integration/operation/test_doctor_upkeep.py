@@ -49,8 +49,8 @@ def test_a_purge_without_the_right_to_delete(make_server):
     container = Container(server, "more", "kept", WHOLE + INDEX)
     container.sql.run("GRANT SELECT, INSERT, UPDATE ON more.kept TO cache@localhost")
     expire(container)
-    stands_still(server, container, "the port's account cache@localhost lacks DELETE on more.kept",
-                 "GRANT DELETE ON more.kept TO 'cache'@'localhost'")
+    stands_still(server, container, "the port's account cache@localhost lacks DELETE on more.kept itself",
+                 "GRANT DELETE ON `more`.`kept` TO 'cache'@'localhost'")
     container.sql.run("GRANT DELETE ON more.kept TO cache@localhost")
     wait_until(lambda: int(container.sql.value("SELECT COUNT(*) FROM kept")) == 0, 30, "the purge")
     finds_nothing(server)
@@ -73,6 +73,14 @@ def test_a_purge_that_works(make):
     server, container = make()
     expire(container)
     wait_until(lambda: int(container.sql.value("SELECT COUNT(*) FROM kept")) == 0, 30, "the purge")
+    finds_nothing(server)
+
+
+def test_names_with_a_percent_sign(make):
+    server, container = make()
+    container.sql.run("CREATE TABLE `half%s off` (`k%` VARBINARY(250) PRIMARY KEY, v BLOB, `e%d` BIGINT NOT NULL, INDEX e (`e%d`)) ENGINE=InnoDB")
+    container.map(key_columns="k%", value_columns="v", flags="0", cas_column="0", expire_time_column="e%d",
+                  unique_idx_name_on_key="PRIMARY", db_schema="more", db_table="half%s off")
     finds_nothing(server)
 
 
@@ -111,6 +119,15 @@ def test_strings_of_resp_that_stay(make_server):
         wait_until(lambda: int(sql.value("SELECT COUNT(*) FROM rowsocket.store")) == 0, 30, "the purge")
         wait_until(lambda: doctor(server) == NOTHING, 30, "the end of the trouble")
     client.close()
+
+
+def test_a_token_that_is_newer_than_the_servers_second(make_server):
+    """As after a restore, or where the clock went back."""
+    server = make_server()
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    sql.run("INSERT INTO rowsocket.tokens VALUES ('t', 'r', 'a', UNIX_TIMESTAMP() + 3600)")
+    finds_nothing(server)
 
 
 def test_tokens_without_their_index(make_server):

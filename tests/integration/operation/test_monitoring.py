@@ -1,5 +1,6 @@
 """rowsocket-exporter, its rules and dashboard in a real Prometheus, and rowsocket-top."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -8,10 +9,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
 
+import pymysql
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -65,7 +68,8 @@ def scraped(text):
 
 
 def fetch(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    """A proxy that the environment names cannot reach the loopback of this machine."""
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=10) as answer:
         return answer.read().decode()
 
 
@@ -176,6 +180,69 @@ def test_a_server_without_room_for_temporary_tables_is_up(make_server):
             assert done.stderr == "" and "latencies of what the server shows cannot be read" in done.stdout, done
             assert "locks of what the server shows cannot be read" in done.stdout and "df -h on tmpdir" in done.stdout
         folder.mkdir()
+
+
+@contextlib.contextmanager
+def statement_that_is_not_utf_8(server):
+    """A session that executes one."""
+    session, admin = server.sql(), server.sql()
+    number = int(session.value("SELECT CONNECTION_ID()"))
+
+    def execute():
+        with contextlib.suppress(pymysql.MySQLError):
+            session.run(b"SELECT SLEEP(600), _binary'\xff\xfe'")
+    thread = threading.Thread(target=execute)
+    thread.start()
+    try:
+        wait_until(lambda: admin.rows("SELECT 1 FROM information_schema.PROCESSLIST"
+                                      f" WHERE id = {number} AND state = 'User sleep'"), what="the statement")
+        yield
+    finally:
+        admin.run(f"KILL {number}")
+        thread.join()
+
+
+def test_a_statement_of_sql_with_bytes_that_are_not_utf_8(server, exporter, work):
+    work(1)
+    with statement_that_is_not_utf_8(server):
+        for _ in range(2):  # over the connection that the exporter keeps
+            found = scraped(fetch(exporter))
+            assert found["rowsocket_up", frozenset()] == 1
+            assert {value for (name, _), value in found.items() if name == "rowsocket_collector_success"} == {1}
+        once, top = run("rowsocket-exporter", server, "--once"), run("rowsocket-top", server, "--once", "--interval", "0.1")
+        assert (once.returncode, once.stderr, top.returncode, top.stderr) == (0, "", 0, "")
+        assert "rowsocket_up 1.0" in once.stdout and "HOT ROW (60 s)" in top.stdout and "cannot be read" not in top.stdout
+        done = run("rowsocket-doctor", server, "--live", "--interval", "0.1")
+        assert done.stderr == "" and "cannot be read" not in done.stdout, done
+
+
+def test_a_server_whose_backslashes_do_not_escape(server, sql, work):
+    """The programs would not find the library's variables by LIKE in MySQL."""
+    work(1)
+    before = sql.value("SELECT @@GLOBAL.sql_mode").decode()
+    sql.run("SET GLOBAL sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'")
+    try:
+        exporter, top = run("rowsocket-exporter", server, "--once"), run("rowsocket-top", server, "--once", "--interval", "0.1")
+        doctor = run("rowsocket-doctor", server, "--live", "--interval", "0.1")
+    finally:
+        sql.run("SET GLOBAL sql_mode = %s", before)
+    found = scraped(exporter.stdout)
+    assert found["rowsocket_up", frozenset()] == 1 and ("rowsocket_connections", frozenset({("plugin", "daemon_memcached")})) in found
+    assert top.returncode == 0 and "HOT ROW (60 s)" in top.stdout, top.stderr
+    assert doctor.stderr == "" and "not loaded" not in doctor.stdout and "cannot be read" not in doctor.stdout, doctor
+
+
+def test_an_account_that_sees_nothing_is_told_by_a_metric(server, sql, work):
+    work(1)
+    sql.run("CREATE USER blind@localhost")
+    try:
+        done = run("rowsocket-exporter", server, "--once", "--user", "blind")
+    finally:
+        sql.run("DROP USER blind@localhost")
+    found = scraped(done.stdout)
+    assert found["rowsocket_up", frozenset()] == 1
+    assert found["rowsocket_collector_success", frozenset({("collector", "connections")})] == 0
+    assert "for which it needs the privilege PROCESS" in done.stderr
 
 
 def test_the_alerts_fire_when_they_should():
@@ -298,6 +365,15 @@ def test_memcacheds_sum_of_errors_is_a_metric_of_its_own(server, sql):
     assert labels and all("error" in one for one in labels)
     total = found["rowsocket_error_replies_total", frozenset({("plugin", "daemon_memcached")})]
     assert total == sql.status("Daemon_memcached_errors") >= 1
+
+
+def test_a_refused_line_of_memcached_counts_among_the_latencies(server):
+    """RowsocketRequestsFail divides the errors by these counts."""
+    with mc.connect(server) as client:
+        assert client.command("what is this") == b"ERROR"
+    labels = {"plugin": "daemon_memcached", "mode": "mode=rw", "verb": "none", "phase": "whole"}
+    key = ("rowsocket_request_duration_seconds_count", frozenset(labels.items()))
+    wait_until(lambda: scraped(run("rowsocket-exporter", server, "--once").stdout).get(key, 0) >= 1, what="the refused line")
 
 
 def test_an_option_file_names_the_account(server, sql, tmp_path):

@@ -48,14 +48,14 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
   scratch.Reset();
   changes_ = 0;
   stale_ = promises_ = is_token_of_sent_ = false;
-  kept_ = Kept::kNone;
+  kept_marks_ = KeptMarks::kNone;
   item_ = {};
   refusal_ = {};
   now_ms_ = shared_.keyspaces->NowMs();
   ReadRow(row);
   Decision decision = Decision::kKeep;
   if (has_row_ && refusal_.data() != nullptr) {
-    decision = Keep(Result::kRefused);
+    decision = LeaveRow(Result::kRefused);
   } else if (command_.error == memcached::Error::kTooLarge) {
     // A row that never expires is no cache entry: it stays.
     result_ = Result::kTooLarge;
@@ -104,7 +104,7 @@ void MemcachedEditor::ReadRow(std::span<const Value> row) {
   old_expiry_ms_ = keyspace::kNever;
   old_value_ = {};
   if (!has_row_) return;
-  const Layout& layout = container_.rows_layout;
+  const Layout& layout = container_.full_layout;
   keyspace::RowView view(container_, target_, layout, Scratch::OfThread().joined);
   view.Begin();
   for (const Value& cell : row) view.Take(cell);
@@ -120,14 +120,14 @@ void MemcachedEditor::ReadRow(std::span<const Value> row) {
   old_value_ = view.value();
 }
 
-Decision MemcachedEditor::Keep(Result result) {
+Decision MemcachedEditor::LeaveRow(Result result) {
   result_ = result;
   return Decision::kKeep;
 }
 
 Decision MemcachedEditor::Decline(std::string_view why) {
   refusal_ = why;
-  return Keep(Result::kRefused);
+  return LeaveRow(Result::kRefused);
 }
 
 bool MemcachedEditor::Matches(Decision* decision) {
@@ -143,7 +143,7 @@ bool MemcachedEditor::Matches(Decision* decision) {
     const bool counts = command_.verb == Verb::kIncrement || command_.verb == Verb::kDecrement;
     if (counts && command_.creates) return true;  // There is no token to compare with.
     const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
-    *decision = Keep(joins ? Result::kNotStored : Result::kNotFound);
+    *decision = LeaveRow(joins ? Result::kNotStored : Result::kNotFound);
     return false;
   }
   if (old_token_ == command_.cas) return true;
@@ -151,14 +151,14 @@ bool MemcachedEditor::Matches(Decision* decision) {
   if (is_set && command_.meta.invalidates && is_older) {
     *decision = StoreStale();
   } else {
-    *decision = Keep(Result::kExists);
+    *decision = LeaveRow(Result::kExists);
   }
   return false;
 }
 
 Decision MemcachedEditor::Store() {
-  if (command_.verb == Verb::kAdd && is_there_) return Keep(Result::kNotStored);
-  if (command_.verb == Verb::kReplace && !is_there_) return Keep(Result::kNotStored);
+  if (command_.verb == Verb::kAdd && is_there_) return LeaveRow(Result::kNotStored);
+  if (command_.verb == Verb::kReplace && !is_there_) return LeaveRow(Result::kNotStored);
   return Write(work_.value, command_.value, command_.client_flags, NewExpiry(command_.exptime),
                Result::kStored);
 }
@@ -167,17 +167,17 @@ Decision MemcachedEditor::Store() {
 // the item stay.
 Decision MemcachedEditor::StoreStale() {
   stale_ = true;
-  kept_ = Kept::kPromise;
+  kept_marks_ = KeptMarks::kPromise;
   return Write(work_.value, command_.value, command_.client_flags, old_expiry_ms_, Result::kStored);
 }
 
 Decision MemcachedEditor::Join() {
   if (!is_there_) {
-    if (!command_.creates) return Keep(Result::kNotStored);
+    if (!command_.creates) return LeaveRow(Result::kNotStored);
     return Create(command_.value, command_.client_flags, command_.create_exptime, Result::kStored);
   }
   const size_t size = old_value_.size() + command_.value.size();
-  if (size > shared_.settings.limits.item_bytes_max) return Keep(Result::kTooLarge);
+  if (size > shared_.settings.limits.item_bytes_max) return LeaveRow(Result::kTooLarge);
   base::Buffer& joined = Scratch::OfThread().value;
   joined.Truncate(0);
   const bool appends = command_.verb == Verb::kAppend;
@@ -188,28 +188,28 @@ Decision MemcachedEditor::Join() {
 
 Decision MemcachedEditor::Add() {
   if (!is_there_) {
-    if (!command_.creates) return Keep(Result::kNotFound);
+    if (!command_.creates) return LeaveRow(Result::kNotFound);
     number_ = command_.initial;
     return Create(keyspace::NumberToCell(number_, &number_text_).text(), 0, CreatedExptime(),
                   Result::kNumber);
   }
   uint64_t old = 0;
-  if (!memcached::ParseStoredNumber(old_value_, &old)) return Keep(Result::kNotNumeric);
-  if (command_.meta.has_guard && old <= command_.meta.guard) return Keep(Result::kNotStored);
+  if (!memcached::ParseStoredNumber(old_value_, &old)) return LeaveRow(Result::kNotNumeric);
+  if (command_.meta.has_guard && old <= command_.meta.guard) return LeaveRow(Result::kNotStored);
   const bool adds = command_.verb == Verb::kIncrement;
   number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
-  kept_ = Kept::kAll;  // A change of the number leaves it the same item.
+  kept_marks_ = KeptMarks::kAll;  // A change of the number leaves it the same item.
   return WriteValue(keyspace::NumberToCell(number_, &number_text_).text(), Result::kNumber);
 }
 
 Decision MemcachedEditor::Remove() {
-  if (!is_there_) return Keep(Result::kNotFound);
+  if (!is_there_) return LeaveRow(Result::kNotFound);
   const memcached::MetaFlags& meta = command_.meta;
   if (!meta.invalidates && !meta.removes_value) {
     result_ = Result::kDeleted;
     return Decision::kDelete;
   }
-  const bool has_no_expiry = container_.rows_layout.expiry == Layout::kNone;
+  const bool has_no_expiry = container_.full_layout.expiry == Layout::kNone;
   if (meta.has_exptime && has_no_expiry && NewExpiry(command_.exptime) <= now_ms_) {
     result_ = Result::kDeleted;
     return Decision::kDelete;
@@ -217,17 +217,17 @@ Decision MemcachedEditor::Remove() {
   if (meta.removes_value) {
     std::span<const Value> columns;
     if (!Split({}, &columns)) return Decline("several value columns cannot be emptied");
-    for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.rows_layout.value + i, columns[i]);
-    Put(container_.rows_layout.flags, keyspace::NumberToCell(command_.client_flags, &flags_text_));
+    for (uint32_t i = 0; i < columns.size(); ++i) Put(container_.full_layout.value + i, columns[i]);
+    Put(container_.full_layout.flags, keyspace::NumberToCell(command_.client_flags, &flags_text_));
     item_.client_flags = command_.client_flags;
   } else if (!ShowRow(old_expiry_ms_)) {
-    return Keep(Result::kUnshowable);
+    return LeaveRow(Result::kUnshowable);
   }
   if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
-  if (!PutToken()) return Keep(Result::kRefused);
+  if (!PutToken()) return LeaveRow(Result::kRefused);
   stale_ = meta.invalidates;
   // An emptied item is another item, which no client has read.
-  if (!meta.removes_value) kept_ = Kept::kAccess;
+  if (!meta.removes_value) kept_marks_ = KeptMarks::kAccess;
   result_ = Result::kDeleted;
   return Decision::kStore;
 }
@@ -238,11 +238,11 @@ Decision MemcachedEditor::Touch() {
   const bool is_gat = command_.verb == Verb::kGat;
   if (!is_there_) {
     if (is_gat && command_.creates) return GetOrCreate();
-    return Keep(is_gat ? Result::kMiss : Result::kNotFound);
+    return LeaveRow(is_gat ? Result::kMiss : Result::kNotFound);
   }
   const int64_t expiry_ms = NewExpiry(command_.exptime);
   if (!ShowRow(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms)) {
-    return Keep(Result::kUnshowable);
+    return LeaveRow(Result::kUnshowable);
   }
   result_ = is_gat ? Result::kHit : Result::kTouched;
   if (expiry_ms <= now_ms_) return Decision::kDelete;
@@ -309,7 +309,7 @@ int64_t MemcachedEditor::NewExpiry(int64_t exptime) const {
 // For mg with N: an absent item is made empty, and this client is to fill it.
 Decision MemcachedEditor::GetOrCreate() {
   if (is_there_) {
-    return Keep(ShowRow(old_expiry_ms_) ? Result::kHit : Result::kUnshowable);
+    return LeaveRow(ShowRow(old_expiry_ms_) ? Result::kHit : Result::kUnshowable);
   }
   promises_ = true;
   const Decision decision = Create({}, 0, CreatedExptime(), Result::kHit);
@@ -331,7 +331,7 @@ Decision MemcachedEditor::Create(std::string_view value, uint32_t flags, int64_t
 
 Decision MemcachedEditor::Write(std::span<const Value> columns, std::string_view value,
                                 uint32_t flags, int64_t expiry_ms, Result result) {
-  const Layout& layout = container_.rows_layout;
+  const Layout& layout = container_.full_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) Put(layout.value + i, columns[i]);
   if (!is_there_ || flags != old_flags_)
     Put(layout.flags, keyspace::NumberToCell(flags, &flags_text_));
@@ -340,7 +340,7 @@ Decision MemcachedEditor::Write(std::span<const Value> columns, std::string_view
   item_.size = value.size();
   item_.client_flags = flags;
   item_.ttl_s = keyspace::TtlOf(expiry_ms, now_ms_);
-  if (!PutToken()) return Keep(Result::kRefused);
+  if (!PutToken()) return LeaveRow(Result::kRefused);
   result_ = result;
   // An item that has expired already leaves no row behind.
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
@@ -350,7 +350,7 @@ Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
   std::span<const Value> columns;
   if (!Split(value, &columns))
     return Decline("the value does not have the columns of the container");
-  const Layout& layout = container_.rows_layout;
+  const Layout& layout = container_.full_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) {
     Put(layout.value + i, columns[i]);
     // The new value is made of the old one: a column that would round it fails.
@@ -366,7 +366,7 @@ Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
   item_.client_flags = old_flags_;
   item_.ttl_s =
       keyspace::TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
-  if (!PutToken()) return Keep(Result::kRefused);
+  if (!PutToken()) return LeaveRow(Result::kRefused);
   result_ = result;
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
 }
@@ -397,20 +397,20 @@ bool MemcachedEditor::PutToken() {
     refusal_ = "the cas_column cannot hold this token";
     return false;
   }
-  Put(container_.rows_layout.token,
+  Put(container_.full_layout.token,
       keyspace::TokenToCell(item_.cas, container_.token, &token_text_));
   return true;
 }
 
 void MemcachedEditor::PutSameToken() {
   if (container_.token == TokenKind::kHash) return;
-  if (container_.rows_layout.token == Layout::kNone) return;
-  Scratch::OfThread().changes[changes_++] = {container_.rows_layout.token, Value(), /*keeps=*/true};
+  if (container_.full_layout.token == Layout::kNone) return;
+  Scratch::OfThread().changes[changes_++] = {container_.full_layout.token, Value(), /*keeps=*/true};
 }
 
 void MemcachedEditor::PutExpiry(int64_t expiry_ms) {
   if (is_there_ && expiry_ms == old_expiry_ms_) return;
-  Put(container_.rows_layout.expiry, keyspace::ExpiryToCell(expiry_ms, container_, &expiry_text_));
+  Put(container_.full_layout.expiry, keyspace::ExpiryToCell(expiry_ms, container_, &expiry_text_));
 }
 
 void MemcachedEditor::Put(uint32_t column, const Value& value) {

@@ -37,7 +37,7 @@ class MemcachedEditor final : public model::RowEditor {
     kUnshowable,  ///< The value is more than a reply may hold: nothing was changed.
   };
   /// Which marks of the item go from its old token to the new one.
-  enum class Kept : uint8_t { kNone, kAccess, kPromise, kAll };
+  enum class KeptMarks : uint8_t { kNone, kAccess, kPromise, kAll };
 
   /// `may_delete`: the request is judged as one that may delete the row.
   MemcachedEditor(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
@@ -57,10 +57,10 @@ class MemcachedEditor final : public model::RowEditor {
   bool found_expired() const { return found_expired_; }
   /// The row is deleted only because it has expired; the request itself changes nothing.
   bool only_cleans_up() const { return only_cleans_up_; }
-  /// The marks that the item has after the change.
+  /// Whether the change marks the item as stale, and whether its client has won and is to renew it.
   bool stale() const { return stale_; }
-  Kept kept() const { return kept_; }
   bool promises() const { return promises_; }
+  KeptMarks kept_marks() const { return kept_marks_; }
   uint64_t old_token() const { return old_token_; }
   /// The item's token is a hash of the bytes that were sent, and its columns may have stored other
   /// bytes.
@@ -72,7 +72,7 @@ class MemcachedEditor final : public model::RowEditor {
   struct Scratch;
 
   void ReadRow(std::span<const model::Value> row);
-  model::Decision Keep(Result result);
+  model::Decision LeaveRow(Result result);
   model::Decision Decline(std::string_view why);
   /// True when the token needs no match, or matches.
   bool Matches(model::Decision* decision);
@@ -125,7 +125,7 @@ class MemcachedEditor final : public model::RowEditor {
   uint64_t number_ = 0;
   std::string_view refusal_;
   bool stale_ = false;
-  Kept kept_ = Kept::kNone;
+  KeptMarks kept_marks_ = KeptMarks::kNone;
   bool promises_ = false;
   bool is_token_of_sent_ = false;
   uint32_t changes_ = 0;

@@ -15,7 +15,7 @@ using memcached::Command;
 using memcached::Dialect;
 using memcached::Error;
 using memcached::Verb;
-using Kept = MemcachedEditor::Kept;
+using KeptMarks = MemcachedEditor::KeptMarks;
 using Result = MemcachedEditor::Result;
 
 namespace {
@@ -42,13 +42,13 @@ MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const Memcac
 /// The marks that the item has under its new token.
 MemcachedMark NewMark(const MemcachedWork& work, const MemcachedEditor& editor,
                       const MemcachedMark& old) {
-  const Kept kept = editor.kept();
-  if (kept == Kept::kAll) return old;
+  const KeptMarks kept = editor.kept_marks();
+  if (kept == KeptMarks::kAll) return old;
   MemcachedMark mark;
   mark.stale = editor.stale();
-  mark.promised = editor.promises() || (kept == Kept::kPromise && old.promised);
+  mark.promised = editor.promises() || (kept == KeptMarks::kPromise && old.promised);
   mark.winner = editor.promises() ? work.serial : 0;
-  if (kept == Kept::kAccess) {
+  if (kept == KeptMarks::kAccess) {
     mark.was_read = old.was_read;
     mark.read_ms = old.read_ms;
   }
@@ -68,7 +68,7 @@ bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work,
   const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
                       editor.result() == Result::kDeleted;
   if (stores && may_be_old && !shared.marks.empty()) return true;
-  return editor.kept() == Kept::kAll && !(shared.marks.empty() && work.old_mark.empty());
+  return editor.kept_marks() == KeptMarks::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 
 /// Moves the item's marks to its new token, as the editor has decided.
@@ -76,7 +76,7 @@ void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarg
                const MemcachedEditor& editor) {
   if (!MovesMarks(shared, work, target, editor)) return;
   MemcachedMark old;
-  if (editor.kept() != Kept::kNone) old = OldMark(shared, work, target, editor);
+  if (editor.kept_marks() != KeptMarks::kNone) old = OldMark(shared, work, target, editor);
   MemcachedMark mark = NewMark(work, editor, old);
   mark.token = editor.item().cas;
   shared.marks.Move(target.container->state.get(), target.row_key, editor.old_token(), mark);
@@ -208,9 +208,9 @@ model::Request EditRequest(const MemcachedWork& work) {
   return request;
 }
 
-void SetEditPermissions(const Command& command, const keyspace::Container& container,
-                        int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit) {
-  const keyspace::Layout& layout = container.rows_layout;
+void SetEditRights(const Command& command, const keyspace::Container& container, int64_t now_ms,
+                   std::span<uint32_t> columns, model::Edit* edit) {
+  const keyspace::Layout& layout = container.full_layout;
   size_t count = 0;
   const auto updates = [&](uint32_t column) {
     if (column != keyspace::Layout::kNone) columns[count++] = column;
@@ -284,14 +284,14 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
       request.edit.key = target.parts;
       request.relaxed = target.container->relaxed;
       if (request.account != nullptr) {
-        SetEditPermissions(work.command, *target.container, shared.keyspaces->NowMs(), columns,
-                           &request.edit);
+        SetEditRights(work.command, *target.container, shared.keyspaces->NowMs(), columns,
+                      &request.edit);
       }
     }
     MemcachedEditor editor(shared, work, target,
                            request.account == nullptr || request.edit.may_delete);
     request.edit.editor = &editor;
-    const Outcome outcome = session.Execute(*target.container->rows, request, none);
+    const Outcome outcome = session.Execute(*target.container->full_index, request, none);
     // A failed deletion of an expired row is no failure of the request: the row stays, and is
     // absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);

@@ -29,8 +29,8 @@ model::Request EditRequest(const MemcachedWork& work);
 inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
 /// Says what the command may do to a row of the container, for the rights of its account.
 /// `columns`: room for the columns that it may update.
-void SetEditPermissions(const memcached::Command& command, const keyspace::Container& container,
-                        int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit);
+void SetEditRights(const memcached::Command& command, const keyspace::Container& container,
+                   int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit);
 
 /// `request`: the result of EditRequest.
 engine::Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request request,

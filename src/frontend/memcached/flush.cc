@@ -15,7 +15,7 @@ Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work, const model::
   model::Request judged = keyspace::DeleteRowsRequest();
   judged.find.wants_pre_images = false;
   judged.account = account;
-  const Outcome verdict = session.MayExecute(*container.keys, judged);
+  const Outcome verdict = session.MayExecute(*container.key_index, judged);
   if (!verdict.ok()) return verdict;
   const int64_t now_ms = shared.keyspaces->NowMs();
   const int64_t at_ms = work.command.exptime > 0 ? ExpiryOf(work.command.exptime, now_ms) : now_ms;

@@ -27,12 +27,6 @@ using Wrong = MemcachedTarget::Wrong;
 
 namespace {
 
-std::string_view Copy(std::string_view text, base::Arena& arena) {
-  const std::span<char> bytes = arena.Allocate<char>(text.size());
-  if (!text.empty()) memcpy(bytes.data(), text.data(), text.size());
-  return {bytes.data(), bytes.size()};
-}
-
 /// A binary set that is too large still deletes a stored item that expires: as in memcached,
 /// clients must not go on reading the old value.
 bool IsExecuted(const Command& command) {
@@ -130,11 +124,12 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
 // first, by an index of the container that is looked up for the account.
 bool MemcachedFrontend::Switch(base::Arena& arena, MemcachedWork* work, Item* item) {
   const keyspace::Container& container = *work->target().container;
-  if (account() != nullptr && !(switch_answer_.has_value() && switch_asked_ == container.reads)) {
+  if (account() != nullptr &&
+      !(switch_answer_.has_value() && switch_asked_ == container.get_index)) {
     switch_answer_.reset();
-    switch_asked_ = container.reads;
+    switch_asked_ = container.get_index;
     item->kind = Item::Kind::kSilentOpen;
-    item->names = &container.reads->names();
+    item->names = &container.get_index->names();
     item->request.account = account();
     return false;
   }
@@ -145,7 +140,7 @@ bool MemcachedFrontend::Switch(base::Arena& arena, MemcachedWork* work, Item* it
   }
   switched_to_ = container.name();
   default_container_ = &container;
-  work->table = Copy(container.definition.db + "/" + container.definition.table, arena);
+  work->table = arena.Copy(container.definition.db + "/" + container.definition.table);
   return true;
 }
 
@@ -232,8 +227,8 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
     work->serial = shared_.next_serial.fetch_add(1, std::memory_order_relaxed);
   }
   item->kind = Item::Kind::kRequest;
-  item->index =
-      is_edit ? work->target().container->rows.get() : work->target().container->reads.get();
+  item->index = is_edit ? work->target().container->full_index.get()
+                        : work->target().container->get_index.get();
   // An item that is too large must not share a row: it would meet the lock of the row, and wait for
   // it, before Execute is asked.
   item->weight = static_cast<uint32_t>(work->targets.size());
@@ -241,9 +236,9 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   if (is_edit) item->request = EditRequest(*work);
   item->request.account = account();
   if (is_edit && account() != nullptr) {
-    const uint32_t columns = work->target().container->rows_layout.columns;
-    SetEditPermissions(work->command, *work->target().container, shared_.keyspaces->NowMs(),
-                       arena.Allocate<uint32_t>(columns), &item->request.edit);
+    const uint32_t columns = work->target().container->full_layout.columns;
+    SetEditRights(work->command, *work->target().container, shared_.keyspaces->NowMs(),
+                  arena.Allocate<uint32_t>(columns), &item->request.edit);
   }
 }
 
@@ -260,7 +255,7 @@ bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work
   }
   if (why.empty()) why = RefusalByPolicy(command, snapshot_->config.options);
   if (why.empty()) return false;
-  work->refusal = Copy(why, arena);
+  work->refusal = arena.Copy(why);
   work->refusal_status = BinaryStatus::kInvalidArguments;
   return true;
 }
@@ -290,7 +285,7 @@ bool MemcachedFrontend::TakeValue(base::Arena& arena, MemcachedWork* work) {
   }
   const std::string why = "the value is not " + std::to_string(columns.size()) +
                           " columns joined by " + target.container->separator;
-  work->refusal = Copy(why, arena);
+  work->refusal = arena.Copy(why);
   work->refusal_status = BinaryStatus::kInvalidArguments;
   return false;
 }
@@ -317,11 +312,11 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
     why = "no delayed flush is carried out: " + std::string(no_housekeeping);
   }
   if (!why.empty()) {
-    work->refusal = Copy(why, arena);
+    work->refusal = arena.Copy(why);
     return;
   }
   item->kind = Item::Kind::kRequest;
-  item->index = default_container_->rows.get();
+  item->index = default_container_->full_index.get();
   item->is_composite = true;
   item->request = keyspace::DeleteRowsRequest();
   item->request.account = account();
@@ -355,13 +350,13 @@ bool MemcachedFrontend::MayConcern(const Item& item, const exec::WriteSet& write
   const std::span<const MemcachedTarget> targets = MemcachedWorkOf(item).targets;
   return std::any_of(targets.begin(), targets.end(), [&](const MemcachedTarget& target) {
     return target.wrong == Wrong::kNothing &&
-           writes.MayConcern({*target.container->reads, target.parts});
+           writes.MayConcern({*target.container->get_index, target.parts});
   });
 }
 
 void MemcachedFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {
   for (const MemcachedTarget& target : MemcachedWorkOf(item).targets) {
-    if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->rows);
+    if (target.wrong == Wrong::kNothing) writes.AddAnyRow(*target.container->full_index);
   }
 }
 
@@ -373,7 +368,7 @@ void MemcachedFrontend::Reply(const Item& item, base::Buffer& out) const {
 void MemcachedFrontend::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
   exec::Frontend::Refuse(item, error, arena);
   MemcachedWork& work = MemcachedWorkOf(item);
-  work.refusal = Copy(Explain(error), arena);
+  work.refusal = arena.Copy(Explain(error));
   work.refusal_status = StatusOf(error);
 }
 

@@ -48,7 +48,7 @@ class MemcachedFrontend final : public exec::Frontend {
                  const std::function<void(const exec::RowName&)>& visit) const override {
     if (item.detail == nullptr) return;
     for (const MemcachedTarget& target : static_cast<const MemcachedWork*>(item.detail)->targets) {
-      if (target.container != nullptr) visit({*target.container->reads, target.parts});
+      if (target.container != nullptr) visit({*target.container->get_index, target.parts});
     }
   }
   void Refuse(exec::Item& item, const model::Error& error, base::Arena& arena) const override;

@@ -44,7 +44,7 @@ TEST_F(MemcachedTest, GetKnowsWhichWritesItMayHaveSeen) {
   engine::IndexFacts facts;
   facts.key_names = {"id"};
   facts.key.resize(1);
-  const exec::KeyPlaces key(*set.index, facts);
+  const exec::KeyColumns key(*set.index, facts);
   exec::WriteSet writes;
   writes.Add(*set.index, set.request, key);
   EXPECT_FALSE(frontend_->MayConcern(parse("get a\r\n"), writes));

@@ -20,7 +20,7 @@ base::Buffer& Joined() {
 class TokenTaker final : public model::RowSink {
  public:
   TokenTaker(const MemcachedTarget& target, uint64_t* token)
-      : row_(*target.container, target, target.container->rows_layout, Joined()), token_(*token) {
+      : row_(*target.container, target, target.container->full_layout, Joined()), token_(*token) {
     row_.Begin();
   }
   bool Cell(std::string_view text) override { return Take(model::Value(text)); }
@@ -63,7 +63,7 @@ class HitWriter final : public model::RowSink {
         has_token_(has_token),
         out_bytes_max_(out_bytes_max),
         row_(*target.container, target,
-             has_token ? target.container->rows_layout : target.container->reads_layout, Joined()),
+             has_token ? target.container->full_layout : target.container->get_layout, Joined()),
         out_(out) {
     row_.Begin();
   }
@@ -134,7 +134,7 @@ Outcome ReadToken(const MemcachedTarget& target, engine::Session& session, uint6
   request.find.key = target.parts;
   request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
   request.relaxed = target.container->relaxed;
-  return session.Execute(*target.container->rows, request, taker);
+  return session.Execute(*target.container->full_index, request, taker);
 }
 
 void MarkRead(const Command& command, int64_t now_ms, MemcachedMark* mark) {
@@ -159,7 +159,7 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
     bool hit = false;
     if (target.wrong == MemcachedTarget::Wrong::kNothing) {
       const keyspace::Container& container = *target.container;
-      engine::Index& index = has_token ? *container.rows : *container.reads;
+      engine::Index& index = has_token ? *container.full_index : *container.get_index;
       HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
       request.find.key = target.parts;
       request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
@@ -167,7 +167,7 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
       Outcome outcome;
       if (has_token && !asks_for_token && account != nullptr) {
         // Another client's mark has the token read: the right to that is not asked of this client.
-        outcome = session.MayExecute(*container.reads, request);
+        outcome = session.MayExecute(*container.get_index, request);
         request.account = nullptr;
       }
       if (outcome.ok()) outcome = session.Execute(index, request, writer);

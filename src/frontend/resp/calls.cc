@@ -109,7 +109,7 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
   call->arguments = arguments;
   call->database = state_.database;
   if (command.verb == Verb::kWatch) call->image = &arena.Allocate<RespImage>(1)[0];
-  if (!PlaceKey(command.writes, arena, call, error)) return false;
+  if (!LocateKey(command.writes, arena, call, error)) return false;
   if (command.verb == Verb::kRequire && arguments.size() > 5) {
     call->refusal =
         arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6] : std::string_view();
@@ -122,9 +122,10 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
 }
 
 // The call of one key is made where it stays, without the copies of several.
-std::optional<std::span<RespCall>> RespFrontend::TakeCalls(const RespCommand& command,
-                                                           Arguments arguments, base::Arena& arena,
-                                                           std::string* error) {
+std::optional<std::span<RespCall>> RespFrontend::PrepareCalls(const RespCommand& command,
+                                                              Arguments arguments,
+                                                              base::Arena& arena,
+                                                              std::string* error) {
   if (HasOneKey(command)) {
     const std::span<RespCall> call = arena.Allocate<RespCall>(1);
     if (!MakeCall(command, arguments, arena, &call[0], error)) return std::nullopt;
@@ -132,12 +133,12 @@ std::optional<std::span<RespCall>> RespFrontend::TakeCalls(const RespCommand& co
   }
   calls_.clear();
   if (!MakeCalls(command, arguments, arena, &calls_, error)) return std::nullopt;
-  const std::span<RespCall> kept = KeepCalls(calls_, arena);
+  const std::span<RespCall> kept = CopyCalls(calls_, arena);
   if (calls_.capacity() > model::kRespCallsKept) std::vector<RespCall>().swap(calls_);
   return kept;
 }
 
-std::span<RespCall> RespFrontend::KeepCalls(std::span<const RespCall> calls, base::Arena& arena) {
+std::span<RespCall> RespFrontend::CopyCalls(std::span<const RespCall> calls, base::Arena& arena) {
   const std::span<RespCall> kept = arena.Allocate<RespCall>(calls.size());
   std::copy(calls.begin(), calls.end(), kept.begin());
   return kept;
@@ -177,7 +178,7 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
   call.arguments = arguments;
   call.key_at = 3;
   call.database = state_.database;
-  return PlaceKey(/*writes=*/true, arena, &call, error);
+  return LocateKey(/*writes=*/true, arena, &call, error);
 }
 
 bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments,
@@ -196,7 +197,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
       *error = kSyntax;
       return false;
     } else if (!ParsePlainInteger(arguments[++i], &number)) {
-      *error = "ERR value is not an integer or out of range";
+      *error = kNoInteger;
       return false;
     } else if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases))) {
       *error = "ERR DB index is out of range";
@@ -215,7 +216,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     call.key_at = i == 1 ? 2 : 1;
     call.database = i == 1 ? database : state_.database;
     call.move = &move;
-    if (!PlaceKey(/*writes=*/i != 0, arena, &call, error)) return false;
+    if (!LocateKey(/*writes=*/i != 0, arena, &call, error)) return false;
   }
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";

@@ -180,8 +180,7 @@ void RespFrontend::AppendClient(Arguments arguments, base::Buffer& out, Item* it
   } else if (IsWord(what, "unblock") && (count == 3 || count == 4)) {
     // No command waits for another client here.
     int64_t id = 0;
-    if (!ParsePlainInteger(arguments[2], &id))
-      return resp::AppendError("ERR value is not an integer or out of range", &out);
+    if (!ParsePlainInteger(arguments[2], &id)) return resp::AppendError(kNoInteger, &out);
     const bool has_reason =
         count == 3 || IsWord(arguments[3], "timeout") || IsWord(arguments[3], "error");
     if (!has_reason)

@@ -24,13 +24,13 @@ bool IsExpiry(const RespCall& call, std::string_view column) {
          IsWord(column, Lower(call.expiring_container->definition.expire_time_column));
 }
 
-size_t PlaceOfExpiry(const RespCall& call) {
-  if (call.expiring_container == nullptr) return kNoPlace;
+size_t ExpiryColumnAt(const RespCall& call) {
+  if (call.expiring_container == nullptr) return kNoColumn;
   const auto& columns = call.index->names().columns;
   const auto found = std::find_if(columns.rbegin(), columns.rend(), [&](const std::string& column) {
     return IsExpiry(call, column);
   });
-  return found != columns.rend() ? static_cast<size_t>(columns.rend() - found) - 1 : kNoPlace;
+  return found != columns.rend() ? static_cast<size_t>(columns.rend() - found) - 1 : kNoColumn;
 }
 
 bool IsExpired(const RespCall& call, const model::Value& cell) {

@@ -14,13 +14,13 @@
 
 namespace rowsocket::frontend {
 
-inline constexpr size_t kNoPlace = SIZE_MAX;
+inline constexpr size_t kNoColumn = SIZE_MAX;
 
 /// Whether the column holds when the call's row expires. Such a column is no field.
 bool IsExpiry(const RespCall& call, std::string_view column);
 /// Where it stands among the columns of the call's index, behind the fields where these are listed;
-/// kNoPlace: there is none.
-size_t PlaceOfExpiry(const RespCall& call);
+/// kNoColumn: there is none.
+size_t ExpiryColumnAt(const RespCall& call);
 /// Whether the cell of this column says that the row has expired.
 bool IsExpired(const RespCall& call, const model::Value& cell);
 /// Why keys of a keyspace whose rows expire cannot be used; empty: they can. `tells`: the client

@@ -111,7 +111,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
                                             Item* item) {
   if (!is_behind_) {
     TakeSnapshot();
-    TakeBackState();
+    UndoState();
     activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
   finder_.BeginParse(is_behind_, activity_.since_ms.load(std::memory_order_relaxed));
@@ -138,7 +138,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   activity_.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
-    const std::optional<size_t> whole = TakeWhole(input, step.consumed, arena, item);
+    const std::optional<size_t> whole = PrepareWholeMulti(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
   last_parse_said_later_ = is_behind_ && command != nullptr && MustBeLater(*command, arguments);
@@ -148,11 +148,12 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     AnswerError(UnknownCommand(arguments), arena, item);
     return {Parsed::kItem, step.consumed};
   }
-  return Take(*command, arguments, input.substr(0, step.consumed), arena, item);
+  return PrepareCommand(*command, arguments, input.substr(0, step.consumed), arena, item);
 }
 
-exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments arguments,
-                                        std::string_view bytes, base::Arena& arena, Item* item) {
+exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Arguments arguments,
+                                                  std::string_view bytes, base::Arena& arena,
+                                                  Item* item) {
   const size_t consumed = bytes.size();
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
@@ -201,7 +202,7 @@ exec::Frontend::Step RespFrontend::Take(const RespCommand& command, Arguments ar
   }
   finder_.ClearIfMany();
   std::string error;
-  const std::optional<std::span<RespCall>> calls = TakeCalls(command, arguments, arena, &error);
+  const std::optional<std::span<RespCall>> calls = PrepareCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};
   if (error.empty())
     MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
@@ -233,7 +234,7 @@ std::string RespFrontend::UnknownCommand(Arguments arguments) {
 }
 
 void RespFrontend::Answer(std::string_view reply, base::Arena& arena, Item* item) const {
-  RespWorkOf(*item).reply = Keep(reply, arena);
+  RespWorkOf(*item).reply = arena.Copy(reply);
 }
 
 void RespFrontend::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
@@ -393,7 +394,7 @@ void RespFrontend::AppendFailure(const RespWork& work, const Unit* unit, const m
 
 bool RespFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   if (RespWorkOf(item).tokened != nullptr) return true;
-  if (item.unit == nullptr) return writes.MayConcern(item.row());
+  if (item.unit == nullptr) return writes.MayConcern(item.row_name());
   const auto& requests = item.unit->requests;
   return std::any_of(requests.begin(), requests.end(), [&](const exec::UnitRequest& one) {
     return writes.MayConcern({*one.index, one.request});

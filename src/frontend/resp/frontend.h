@@ -112,8 +112,8 @@ class RespFrontend final : public exec::Frontend {
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
-  Step Take(const RespCommand& command, Arguments arguments, std::string_view bytes,
-            base::Arena& arena, exec::Item* item);
+  Step PrepareCommand(const RespCommand& command, Arguments arguments, std::string_view bytes,
+                      base::Arena& arena, exec::Item* item);
   std::string UnknownCommand(Arguments arguments);
   void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
   void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
@@ -138,7 +138,7 @@ class RespFrontend final : public exec::Frontend {
   /// To be called before the item changes the state, where the turn may stop at it or before it.
   void NoteState(exec::Item& item);
   /// A new turn begins: what is left in history_ is of items that the last one has not come to.
-  void TakeBackState();
+  void UndoState();
   /// The item ends the transaction, if there is one.
   void DropMulti(exec::Item& item);
   /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
@@ -156,8 +156,8 @@ class RespFrontend final : public exec::Frontend {
   /// Takes a transaction whose EXEC is in the input, too. `consumed`: the bytes of its MULTI;
   /// returns those of all of it, 0 where an index has to be opened first, and nothing where its
   /// commands are to be taken one by one.
-  std::optional<size_t> TakeWhole(std::string_view input, size_t consumed, base::Arena& arena,
-                                  exec::Item* item);
+  std::optional<size_t> PrepareWholeMulti(std::string_view input, size_t consumed,
+                                          base::Arena& arena, exec::Item* item);
   /// The next calls of a command. False: `*error` says why not.
   bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                  std::vector<RespCall>* calls, std::string* error) const;
@@ -165,9 +165,9 @@ class RespFrontend final : public exec::Frontend {
   bool MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena, RespCall* call,
                 std::string* error) const;
   /// The calls of a command that is no part of a transaction. None: `*error` says why.
-  std::optional<std::span<RespCall>> TakeCalls(const RespCommand& command, Arguments arguments,
-                                               base::Arena& arena, std::string* error);
-  static std::span<RespCall> KeepCalls(std::span<const RespCall> calls, base::Arena& arena);
+  std::optional<std::span<RespCall>> PrepareCalls(const RespCommand& command, Arguments arguments,
+                                                  base::Arena& arena, std::string* error);
+  static std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);
   /// The call of EVAL or EVALSHA. False: `*error` says why not.
   bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                       std::vector<RespCall>* calls, std::string* error) const;
@@ -175,13 +175,13 @@ class RespFrontend final : public exec::Frontend {
   bool MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                      std::vector<RespCall>* calls, std::string* error) const;
   /// Says which row, of which table, the key of the call is. False: `*error` says why it is none.
-  bool PlaceKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const;
-  /// PlaceKey for a key with the prefix of a keyspace.
-  bool PlaceInKeyspace(const keyspace::Keyspace& keyspace, bool writes, base::Arena& arena,
-                       RespCall* call, std::string* error) const;
-  /// PlaceKey for a key of a container; `key`: what stands behind the prefix.
-  bool PlaceInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
-                        base::Arena& arena, RespCall* call, std::string* error) const;
+  bool LocateKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const;
+  /// LocateKey for a key with the prefix of a keyspace.
+  bool LocateInKeyspace(const keyspace::Keyspace& keyspace, bool writes, base::Arena& arena,
+                        RespCall* call, std::string* error) const;
+  /// LocateKey for a key of a container; `key`: what stands behind the prefix.
+  bool LocateInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
+                         base::Arena& arena, RespCall* call, std::string* error) const;
   static void PutInStore(RespCall& call, base::Arena& arena);
   /// MGET: a key that is a row's is no string, and is answered as one that is not there.
   static void HideRow(RespCall& call, base::Arena& arena);
@@ -214,8 +214,8 @@ class RespFrontend final : public exec::Frontend {
   // Tokens (once.cc).
   std::string IdentityOf(std::span<const Arguments> commands) const;
   /// Makes what the token needs; null and an empty error: an index has to be opened first.
-  exec::TokenedRequest* TakeToken(std::string_view token, std::string_view identity,
-                                  base::Arena& arena, exec::Item* item, std::string* error);
+  exec::TokenedRequest* PrepareToken(std::string_view token, std::string_view identity,
+                                     base::Arena& arena, exec::Item* item, std::string* error);
   /// False: an index has to be opened first, and the command is parsed again.
   bool PrepareOutcome(Arguments arguments, base::Arena& arena, exec::Item* item);
   engine::Outcome ExecuteOnce(const RespWork& work, exec::Unit& unit, engine::Session& session,

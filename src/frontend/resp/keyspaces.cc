@@ -34,13 +34,13 @@ std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options
 
 }  // namespace
 
-bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
-                            std::string* error) const {
+bool RespFrontend::LocateKey(bool writes, base::Arena& arena, RespCall* call,
+                             std::string* error) const {
   const std::string_view key = call->arguments[call->key_at];
   call->may_be_string = IsStringVerb(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
     const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
-    if (keyspace != nullptr) return PlaceInKeyspace(*keyspace, writes, arena, call, error);
+    if (keyspace != nullptr) return LocateInKeyspace(*keyspace, writes, arena, call, error);
   }
   if (ParseRespKey(key, settings_.schema, arena, &call->key)) return true;
   if (call->may_be_string) {
@@ -52,8 +52,8 @@ bool RespFrontend::PlaceKey(bool writes, base::Arena& arena, RespCall* call,
               error);
 }
 
-bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
-                                   RespCall* call, std::string* error) const {
+bool RespFrontend::LocateInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
+                                    RespCall* call, std::string* error) const {
   const KeyspaceDefinition& definition = *keyspace.definition;
   const std::string_view key = call->arguments[call->key_at].substr(definition.prefix.size());
   const bool is_value = definition.kind == KeyspaceDefinition::Kind::kValue;
@@ -65,7 +65,7 @@ bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::
     return Fail("NOPERM rowsocket.keyspaces says that keys with this prefix are read only", error);
   }
   if (is_value) {
-    return PlaceInContainer(keyspace, key, writes, arena, call, error);
+    return LocateInContainer(keyspace, key, writes, arena, call, error);
   }
   if (definition.db.empty() || definition.table.empty()) {
     return Fail("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
@@ -90,8 +90,8 @@ bool RespFrontend::PlaceInKeyspace(const Keyspace& keyspace, bool writes, base::
   return Fail(RespNoField(*call), error);
 }
 
-bool RespFrontend::PlaceInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
-                                    base::Arena& arena, RespCall* call, std::string* error) const {
+bool RespFrontend::LocateInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
+                                     base::Arena& arena, RespCall* call, std::string* error) const {
   if (!call->may_be_string) return Fail(kRespWrongType, error);
   const Container* const container = keyspace.container;
   const std::string name = "container '" + keyspace.definition->container + "'";
@@ -118,7 +118,7 @@ bool RespFrontend::PlaceInContainer(const Keyspace& keyspace, std::string_view k
   std::copy(call->row_key.parts.begin(), call->row_key.parts.end(), call->key.parts.begin());
   // A watched row is compared as a whole.
   const bool reads_all = writes || call->verb == Verb::kWatch || call->verb == Verb::kWatched;
-  call->index = (reads_all ? container->rows : container->reads).get();
+  call->index = (reads_all ? container->full_index : container->get_index).get();
   return true;
 }
 

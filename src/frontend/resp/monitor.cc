@@ -191,7 +191,7 @@ bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, 
   RespCommand counting = command;
   counting.verb = RespVerb::kInfoKeys;
   std::string error;
-  const std::optional<std::span<RespCall>> calls = TakeCalls(counting, arguments, arena, &error);
+  const std::optional<std::span<RespCall>> calls = PrepareCalls(counting, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) {
     item->takes_busy = true;
     return false;

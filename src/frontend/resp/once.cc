@@ -41,12 +41,12 @@ std::string RespFrontend::IdentityOf(std::span<const Arguments> commands) const 
   return identity;
 }
 
-TokenedRequest* RespFrontend::TakeToken(std::string_view token, std::string_view identity,
-                                        base::Arena& arena, Item* item, std::string* error) {
+TokenedRequest* RespFrontend::PrepareToken(std::string_view token, std::string_view identity,
+                                           base::Arena& arena, Item* item, std::string* error) {
   if (tokens_ == nullptr) tokens_ = std::make_unique<exec::TokenBook>(settings_.tokens);
   const engine::IndexNames* const to_open = tokens_->ToOpen();
   if (to_open == nullptr) {
-    return exec::TokenBook::Describe(model::Value(Keep(token, arena)), identity, arena);
+    return exec::TokenBook::Describe(model::Value(arena.Copy(token)), identity, arena);
   }
   if (tokens_->TakeFailed()) {
     *error = RespErrorText({ErrorCode::kTokenTable}, RespWork());
@@ -69,7 +69,7 @@ bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item*
     return true;
   }
   std::string error;
-  TokenedRequest* const tokened = TakeToken(arguments[1], {}, arena, item, &error);
+  TokenedRequest* const tokened = PrepareToken(arguments[1], {}, arena, item, &error);
   if (tokened == nullptr && error.empty()) return false;
   if (!error.empty()) {
     AnswerError(error, arena, item);

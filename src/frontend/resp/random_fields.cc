@@ -17,9 +17,7 @@ std::string_view TakeRandomFields(RespCall& call) {
   call.without_values = true;
   call.has_count = arguments.size() > 2;
   if (!call.has_count) return {};
-  if (!ParsePlainInteger(arguments[2], &call.count)) {
-    return "ERR value is not an integer or out of range";
-  }
+  if (!ParsePlainInteger(arguments[2], &call.count)) return kNoInteger;
   if (call.count == std::numeric_limits<int64_t>::min()) {
     return "ERR value is out of range, value must between -9223372036854775807 and "
            "9223372036854775807";

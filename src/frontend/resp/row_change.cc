@@ -59,7 +59,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
 
 // One change for each column at most.
 RespRowChange::RespRowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns)
-    : call_(call), columns_(columns), expiry_at_(PlaceOfExpiry(call)) {
+    : call_(call), columns_(columns), expiry_at_(ExpiryColumnAt(call)) {
   if (call.index->columns() <= kFew) return;
   many_.resize(call.index->columns());
   changes_ = many_.data();
@@ -72,11 +72,11 @@ Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellC
   wrong_ = {};
   deletes_ = false;
   const bool has_row = !row.empty();
-  if (has_row && expiry_at_ != kNoPlace && IsExpired(call_, row[expiry_at_])) row = {};
+  if (has_row && expiry_at_ != kNoColumn && IsExpired(call_, row[expiry_at_])) row = {};
   saw_row_ = !row.empty();
   if (MustBeAbsent(call_) && saw_row_) return Decision::kKeep;
   Make(row);
-  if (!saw_row_ && count_ != 0 && expiry_at_ != kNoPlace) PutExpiry(keyspace::kNever);
+  if (!saw_row_ && count_ != 0 && expiry_at_ != kNoColumn) PutExpiry(keyspace::kNever);
   *changes = std::span(changes_, count_);
   if (deletes_ || (call_.verb == Verb::kDel && has_row)) return Decision::kDelete;
   if (count_ == 0) return Decision::kKeep;
@@ -111,7 +111,7 @@ void RespRowChange::Touch(std::span<const Value> row) {
 void RespRowChange::Make(std::span<const Value> row) {
   const bool exists = !row.empty();
   const auto columns =
-      static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoPlace ? 1 : 0));
+      static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoColumn ? 1 : 0));
   if (call_.script != RespScript::kNone && !MayChangeField(row, columns)) return;
   if (!exists && IsSet(call_.verb) && call_.keyspace != nullptr && !call_.keyspace->inserts) {
     wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";

@@ -78,7 +78,7 @@ class RespRowChange final : public model::RowEditor {
 
   const RespCall& call_;
   const std::span<const engine::ColumnFacts> columns_;
-  const size_t expiry_at_;  ///< The place of the column of expiry among the cells, or kNoPlace.
+  const size_t expiry_at_;  ///< The place of the column of expiry among the cells, or kNoColumn.
   keyspace::TextRoom expiry_text_;
   bool deletes_ = false;
   std::string made_;

@@ -51,7 +51,7 @@ class RowReply final : public model::RowSink {
       : call_(call),
         version_(version),
         out_(out),
-        expiry_at_(PlaceOfExpiry(call)),
+        expiry_at_(ExpiryColumnAt(call)),
         end_max_(out.size() + bytes_max),
         shows_names_(call.verb == Verb::kHGetAll || call.verb == Verb::kHKeys ||
                      call.verb == Verb::kHScan),
@@ -185,9 +185,7 @@ std::string_view TakeFieldScan(RespCall& call) {
       if (call.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
     } else if (IsWord(call.arguments[i], "count") && has_next) {
       int64_t count = 0;
-      if (!ParsePlainInteger(call.arguments[++i], &count)) {
-        return "ERR value is not an integer or out of range";
-      }
+      if (!ParsePlainInteger(call.arguments[++i], &count)) return kNoInteger;
       if (count < 1) return kSyntax;
     } else {
       return kSyntax;
@@ -382,17 +380,17 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
     return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
            "(expires)";
   }
-  if (call.expiring_container != nullptr && PlaceOfExpiry(call) == kNoPlace) {
+  if (call.expiring_container != nullptr && ExpiryColumnAt(call) == kNoColumn) {
     return "NOSTORE the column of expiry of this prefix is not in its table";
   }
   const auto parts = static_cast<uint32_t>(call.key.parts.size());
   int64_t number = 0;
   if (call.verb == Verb::kHIncrBy && !ParsePlainInteger(call.arguments[3], &number)) {
-    return "ERR value is not an integer or out of range";
+    return kNoInteger;
   }
   long double fraction = 0;
   if (call.verb == Verb::kHIncrByFloat && !ParseFloat(call.arguments[3], &fraction)) {
-    return "ERR value is not a valid float";
+    return kNoFloat;
   }
   if (!std::isfinite(fraction)) return "ERR value is NaN or Infinity";
   if (IsRowChange(call)) {

@@ -65,7 +65,7 @@ std::string_view LiteralFront(std::string_view pattern, base::Arena& arena) {
     const bool is_escaped = byte == '\\' && i + 1 < pattern.size();
     front.push_back(is_escaped ? pattern[++i] : byte);
   }
-  return Keep(front, arena);
+  return arena.Copy(front);
 }
 
 /// The least text that is greater than all that begin with the prefix; empty: there is none.
@@ -253,15 +253,15 @@ void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* fin
   filters[0] = {/*stops_scan=*/true, model::CompareOp::kEq, kScannedDatabase, Value(scan.database)};
   if (!behind.empty()) {
     filters[1] = {/*stops_scan=*/true, model::CompareOp::kLt, kScannedKey,
-                  Value(Keep(behind, arena))};
+                  Value(arena.Copy(behind))};
   }
   find->filters = filters;
 }
 
 // A pattern that begins with a keyspace's prefix, or with the name of a table, is about its keys
 // alone.
-std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* keyspaces,
-                           base::Arena& arena, RespCall* call) {
+std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* keyspaces,
+                            base::Arena& arena, RespCall* call) {
   RespScan& scan = *call->scan;
   const std::string_view front = LiteralFront(scan.pattern, arena);
   const keyspace::Keyspace* const keyspace =
@@ -279,14 +279,14 @@ std::string_view PlaceScan(std::string_view schema, const keyspace::Snapshot* ke
       const bool is_usable =
           call->expiring_container != nullptr && call->expiring_container->usable();
       if (!is_usable) return "NOSTORE the column of expiry of this prefix cannot be used";
-      call->index = call->expiring_container->keys.get();
+      call->index = call->expiring_container->key_index.get();
       return {};
     }
     call->container = keyspace->container;
     const bool can_be_read = call->container != nullptr && call->container->usable();
     if (!can_be_read) return "NOSTORE the container of this prefix is not there, or is disabled";
     if (!keyspaces->config.options.get_refusal.empty()) return "NOPERM get_policy of containers";
-    call->index = call->container->keys.get();
+    call->index = call->container->key_index.get();
     call->key.db = call->container->definition.db;
     call->key.table = call->container->definition.table;
   } else if (colon != std::string_view::npos) {
@@ -328,7 +328,7 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
     if (IsWord(arguments[0], "flushall")) scan.database = {};
   }
   call->may_be_string = call->is_string = true;
-  return lists ? PlaceScan(schema, keyspaces, arena, call) : std::string_view();
+  return lists ? LocateScan(schema, keyspaces, arena, call) : std::string_view();
 }
 
 void NameScanned(const RespCall& call, engine::IndexNames* names) {
@@ -357,7 +357,7 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
   if (is_of_store) PrepareStoreScan(scan, arena, &find);
   std::string space(is_of_store ? scan.database : call.key.db);
   space.append("/").append(call.key.table).append("/").append(call.key.index);
-  scan.space = Keep(space, arena);
+  scan.space = arena.Copy(space);
   const bool is_other_type =
       !scan.type.empty() && !IsWord(scan.type, call.is_string ? "string" : "hash");
   scan.lists_nothing = is_other_type;
@@ -366,7 +366,7 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
     if (!scan.cursors->Find(scan.cursor, &position) || position.space != space) return kNoCursor;
     const std::span<Value> key = arena.Allocate<Value>(position.key.size());
     for (size_t i = 0; i < key.size(); ++i)
-      key[i] = position.key[i] ? Value(Keep(*position.key[i], arena)) : Value();
+      key[i] = position.key[i] ? Value(arena.Copy(*position.key[i])) : Value();
     find.op = model::CompareOp::kGt;
     find.key = key;
   }

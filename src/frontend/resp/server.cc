@@ -300,10 +300,9 @@ void RespFrontend::LogIn(std::string_view user, std::string_view password, base:
                          Item* item) {
   item->kind = Item::Kind::kAuthenticate;
   // The name is wiped with the password, so that it stands in memory that may be written.
-  char* const name = arena.AllocateBytes(user.size());
-  user.copy(name, user.size());
+  const std::string_view name = arena.Copy(user);
   exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];
-  credentials = {{name, user.size()}, password};
+  credentials = {name, password};
   item->credentials = &credentials;
 }
 

@@ -34,9 +34,9 @@ void RespFrontend::NoteState(Item& item) {
   RespWorkOf(item).changes_state = true;
 }
 
-void RespFrontend::TakeBackState() {
+void RespFrontend::UndoState() {
   watched_.BeginTurn();
-  if (history_.TakeBack(&state_, &facts_.name)) ShowFacts();
+  if (history_.Undo(&state_, &facts_.name)) ShowFacts();
 }
 
 void RespFrontend::EndWatch(Item& item) {

@@ -60,7 +60,7 @@ class RespStateHistory {
   }
   /// Gives what was before the first of the items without an answer, and forgets all of them: they
   /// are parsed again. False: there is none.
-  bool TakeBack(RespState* state, std::string* name) {
+  bool Undo(RespState* state, std::string* name) {
     if (before_.empty()) return false;
     *state = std::move(before_[begin_].state);
     *name = std::move(before_[begin_].name);

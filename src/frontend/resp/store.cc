@@ -24,7 +24,7 @@ using Verb = RespVerb;
 namespace {
 
 std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
-  return Keep("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command", arena);
+  return arena.Copy("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command");
 }
 
 /// Sets the moment of expiry from a number behind EX, PX, EXAT or PXAT.
@@ -160,7 +160,7 @@ std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
     else if (IsWord(word, "lt"))
       command.only_if_sooner = true;
     else
-      return Keep("ERR Unsupported option " + std::string(word.substr(0, 128)), arena);
+      return arena.Copy("ERR Unsupported option " + std::string(word.substr(0, 128)));
   }
   if (command.only_if_never &&
       (command.only_if_expires || command.only_if_later || command.only_if_sooner)) {
@@ -180,7 +180,7 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
     columns[kExpires] = kExpires;
     return columns;
   }
-  const keyspace::Layout& layout = call.container->rows_layout;
+  const keyspace::Layout& layout = call.container->full_layout;
   const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.container->values + 3);
   size_t count = 0;
   for (uint32_t i = 0; i < call.container->values; ++i) columns[count++] = layout.value + i;

@@ -250,7 +250,7 @@ bool RespStringChange::PutValue(std::string_view value) {
     return true;
   }
   const keyspace::Container& container = *call_.container;
-  const Layout& layout = container.rows_layout;
+  const Layout& layout = container.full_layout;
   // A value that is made of the old one is told to the client, or the client can work it out.
   const bool is_told = keeps_flags_;
   if (container.values == 1) {
@@ -290,7 +290,7 @@ bool RespStringChange::PutExpiry(Expires expires) {
     return false;
   }
   if (is_there_ && at_ms == row_.expires_ms()) return true;
-  Put(container.rows_layout.expiry, keyspace::ExpiryToCell(at_ms, container, &expiry_text_));
+  Put(container.full_layout.expiry, keyspace::ExpiryToCell(at_ms, container, &expiry_text_));
   return true;
 }
 
@@ -300,7 +300,7 @@ bool RespStringChange::PutToken(bool changes_value) {
   if (call_.container == nullptr || call_.container->token == TokenKind::kHash) return true;
   const keyspace::Container& container = *call_.container;
   if (!changes_value) {
-    if (count_ != 0) Put(container.rows_layout.token, Value(), /*keeps=*/true);
+    if (count_ != 0) Put(container.full_layout.token, Value(), /*keeps=*/true);
     return true;
   }
   const keyspace::Keyspaces& keyspaces = *call_.keyspaces;
@@ -310,7 +310,7 @@ bool RespStringChange::PutToken(bool changes_value) {
     wrong_ = "CONSTRAINT the cas_column cannot hold the token of this change";
     return false;
   }
-  Put(container.rows_layout.token, keyspace::TokenToCell(token, container.token, &token_text_));
+  Put(container.full_layout.token, keyspace::TokenToCell(token, container.token, &token_text_));
   return true;
 }
 

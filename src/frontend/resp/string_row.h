@@ -46,8 +46,8 @@ class RespStringRow final : public model::RowSink {
     text.Truncate(0);
     if (call.container == nullptr) return;
     const keyspace::Container& container = *call.container;
-    const bool has_all = call.index == container.rows.get();
-    layout_ = has_all ? &container.rows_layout : &container.reads_layout;
+    const bool has_all = call.index == container.full_index.get();
+    layout_ = has_all ? &container.full_layout : &container.get_layout;
   }
 
   bool Cell(std::string_view text) override { return Take(model::Value(text)); }

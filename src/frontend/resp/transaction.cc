@@ -121,7 +121,7 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
   for (const RespWatchedKeys::Seen& seen : watched_.seen()) {
     RespImage* const image = &arena.Allocate<RespImage>(1)[0];
     *image = seen.image;
-    if (!add(Keep(seen.key, arena), seen.database, image)) return false;
+    if (!add(arena.Copy(seen.key), seen.database, image)) return false;
   }
   const std::span<const RespCall* const> coming = watched_.coming();
   return std::all_of(coming.begin(), coming.end(), [&](const RespCall* call) {
@@ -155,7 +155,7 @@ bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& ar
     } else {
       resp::AppendSimple("PONG", &reply);
     }
-    transaction->calls.emplace_back().known_reply = Keep(reply.view(), arena);
+    transaction->calls.emplace_back().known_reply = arena.Copy(reply.view());
   }
   ++transaction->commands;
   for (size_t i = first; i < transaction->calls.size(); ++i) {
@@ -176,14 +176,14 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
     });
     if (!writes) error = "ERR ROW.ONCE is for transactions that write";
     exec::TokenedRequest* const tokened =
-        writes ? TakeToken(transaction.token, IdentityOf(transaction.identity_words), arena, item,
-                           &error)
+        writes ? PrepareToken(transaction.token, IdentityOf(transaction.identity_words), arena,
+                              item, &error)
                : nullptr;
     if (tokened == nullptr && error.empty()) return false;
     RespWorkOf(*item).tokened = tokened;
   }
   if (error.empty())
-    MakeItem(KeepCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
+    MakeItem(CopyCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
   else
     AnswerError("EXECABORT nothing was done: " + error, arena, item);
   return true;
@@ -198,7 +198,7 @@ bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
     if (!goes_on) break;
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());
-    for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = Keep(queued.arguments[i], arena);
+    for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = arena.Copy(queued.arguments[i]);
     goes_on = AddCommand({queued.command, arguments}, arena, &transaction, &error);
   }
   return MakeTransaction(transaction, std::move(error), arena, item);
@@ -206,8 +206,8 @@ bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
 
 // A transaction that has come as a whole is one item, of which its connection keeps nothing. Where
 // something is wrong with it, its commands are taken one by one, which says what.
-std::optional<size_t> RespFrontend::TakeWhole(std::string_view input, size_t consumed,
-                                              base::Arena& arena, Item* item) {
+std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, size_t consumed,
+                                                      base::Arena& arena, Item* item) {
   // SKIP is about the reply to MULTI alone.
   if (!is_logged_in_ || state_.in_multi || replies_ == Replies::kSkip) return std::nullopt;
   finder_.ClearIfMany();
@@ -226,7 +226,7 @@ std::optional<size_t> RespFrontend::TakeWhole(std::string_view input, size_t con
       resp::AppendSimple("OK", &queued);
       for (size_t i = 0; i < transaction.commands; ++i) resp::AppendSimple("QUEUED", &queued);
       item->verb = NumberOf(*command);
-      RespWorkOf(*item).queued = Keep(queued.view(), arena);
+      RespWorkOf(*item).queued = arena.Copy(queued.view());
       RespWorkOf(*item).commands = transaction.commands;
       if (!MakeTransaction(transaction, {}, arena, item)) return 0;
       EndWatch(*item);

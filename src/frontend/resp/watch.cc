@@ -20,7 +20,7 @@ namespace {
 /// The cells of a row as one text, in which no two rows look the same.
 class RowText final : public model::RowSink {
  public:
-  explicit RowText(const RespCall& call) : call_(call), expiry_at_(PlaceOfExpiry(call)) {
+  explicit RowText(const RespCall& call) : call_(call), expiry_at_(ExpiryColumnAt(call)) {
     if (call.is_string) string_.emplace(call, value_);
   }
   bool Cell(std::string_view text) override {

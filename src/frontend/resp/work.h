@@ -18,13 +18,6 @@
 
 namespace rowsocket::frontend {
 
-/// A copy that lives as long as the arena.
-inline std::string_view Keep(std::string_view text, base::Arena& arena) {
-  char* const kept = arena.AllocateBytes(text.size());
-  text.copy(kept, text.size());
-  return {kept, text.size()};
-}
-
 /// A command on a string, parsed: what it does with the string.
 struct RespStringCommand {
   enum class Expires : uint8_t { kKeep, kNever, kAt };

@@ -125,9 +125,7 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
     if (line.empty()) break;
     if (!TakeInline(&line, &text)) return Fail("unbalanced quotes in request");
     if (taken.size() == limits.arguments_max) return Fail("too big inline request");
-    char* const kept = arena.AllocateBytes(text.size());
-    text.copy(kept, text.size());
-    taken.emplace_back(kept, text.size());
+    taken.push_back(arena.Copy(text));
   }
   if (taken.empty()) return {Outcome::kNothing, end + 1, {}, {}};
   const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(taken.size());

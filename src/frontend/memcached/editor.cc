@@ -7,8 +7,8 @@
 
 namespace rowsocket::frontend {
 
+using keyspace::CasKind;
 using keyspace::Layout;
-using keyspace::TokenKind;
 using memcached::Verb;
 using model::CellChange;
 using model::Decision;
@@ -47,7 +47,7 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
   Scratch& scratch = Scratch::OfThread();
   scratch.Reset();
   changes_ = 0;
-  stale_ = promises_ = is_token_of_sent_ = false;
+  stale_ = promises_ = is_cas_of_sent_ = false;
   kept_marks_ = KeptMarks::kNone;
   item_ = {};
   refusal_ = {};
@@ -100,7 +100,7 @@ void MemcachedEditor::ReadRow(std::span<const Value> row) {
   has_row_ = !row.empty();
   is_there_ = found_expired_ = false;
   old_flags_ = 0;
-  old_token_ = 0;
+  old_cas_ = 0;
   old_expiry_ms_ = keyspace::kNever;
   old_value_ = {};
   if (!has_row_) return;
@@ -115,7 +115,7 @@ void MemcachedEditor::ReadRow(std::span<const Value> row) {
   found_expired_ = view.is_expired(now_ms_);
   is_there_ = !found_expired_;
   old_flags_ = view.flags();
-  old_token_ = view.token();
+  old_cas_ = view.cas();
   old_expiry_ms_ = view.expiry_ms();
   old_value_ = view.value();
 }
@@ -133,21 +133,21 @@ Decision MemcachedEditor::Decline(std::string_view why) {
 bool MemcachedEditor::Matches(Decision* decision) {
   const bool is_set = command_.verb == Verb::kSet;
   const bool needs_order = command_.meta.has_new_cas || (is_set && command_.meta.invalidates);
-  if (needs_order && container_.token == TokenKind::kHash) {
+  if (needs_order && container_.cas_kind == CasKind::kHash) {
     *decision = Decline("the container has no cas_column, which E and I need");
     return false;
   }
-  // For mg a token is no condition: it only leaves out a value that the client has.
+  // For mg a cas is no condition: it only leaves out a value that the client has.
   if (!command_.compares_cas || IsGet(command_.verb)) return true;
   if (!is_there_) {
     const bool counts = command_.verb == Verb::kIncrement || command_.verb == Verb::kDecrement;
-    if (counts && command_.creates) return true;  // There is no token to compare with.
+    if (counts && command_.creates) return true;  // There is no cas to compare with.
     const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
     *decision = LeaveRow(joins ? Result::kNotStored : Result::kNotFound);
     return false;
   }
-  if (old_token_ == command_.cas) return true;
-  const bool is_older = command_.cas != 0 && command_.cas < old_token_;
+  if (old_cas_ == command_.cas) return true;
+  const bool is_older = command_.cas != 0 && command_.cas < old_cas_;
   if (is_set && command_.meta.invalidates && is_older) {
     *decision = StoreStale();
   } else {
@@ -163,7 +163,7 @@ Decision MemcachedEditor::Store() {
                Result::kStored);
 }
 
-// A value with an older token is stored as stale. The expiry and the promise that a client renews
+// A value with an older cas is stored as stale. The expiry and the promise that a client renews
 // the item stay.
 Decision MemcachedEditor::StoreStale() {
   stale_ = true;
@@ -224,7 +224,7 @@ Decision MemcachedEditor::Remove() {
     return LeaveRow(Result::kUnshowable);
   }
   if (meta.has_exptime) PutExpiry(NewExpiry(command_.exptime));
-  if (!PutToken()) return LeaveRow(Result::kRefused);
+  if (!PutCas()) return LeaveRow(Result::kRefused);
   stale_ = meta.invalidates;
   // An emptied item is another item, which no client has read.
   if (!meta.removes_value) kept_marks_ = KeptMarks::kAccess;
@@ -232,8 +232,8 @@ Decision MemcachedEditor::Remove() {
   return Decision::kStore;
 }
 
-// Neither touch nor gat changes the token. A cas column that updates itself would change it, so
-// that the column is told to keep its value, even NULL, which counts as a token as well.
+// A touch and a gat leave the cas as it is. A cas column that updates itself would change it, so
+// that the column is told to keep its value, even NULL, which counts as a cas as well.
 Decision MemcachedEditor::Touch() {
   const bool is_gat = command_.verb == Verb::kGat;
   if (!is_there_) {
@@ -248,7 +248,7 @@ Decision MemcachedEditor::Touch() {
   if (expiry_ms <= now_ms_) return Decision::kDelete;
   PutExpiry(expiry_ms);
   if (changes_ == 0) return Decision::kKeep;
-  PutSameToken();
+  PutSameCas();
   return Decision::kStore;
 }
 
@@ -258,7 +258,7 @@ bool MemcachedEditor::ShowRow(int64_t expiry_ms) {
   item_.value = old_value_;
   item_.size = old_value_.size();
   item_.client_flags = old_flags_;
-  item_.cas = old_token_;
+  item_.cas = old_cas_;
   item_.ttl_s = keyspace::TtlOf(expiry_ms, now_ms_);
   if (!command_.returns_value) return true;
   if (old_value_.size() > shared_.settings.limits.reply_bytes_max) return false;
@@ -340,7 +340,7 @@ Decision MemcachedEditor::Write(std::span<const Value> columns, std::string_view
   item_.size = value.size();
   item_.client_flags = flags;
   item_.ttl_s = keyspace::TtlOf(expiry_ms, now_ms_);
-  if (!PutToken()) return LeaveRow(Result::kRefused);
+  if (!PutCas()) return LeaveRow(Result::kRefused);
   result_ = result;
   // An item that has expired already leaves no row behind.
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
@@ -366,7 +366,7 @@ Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
   item_.client_flags = old_flags_;
   item_.ttl_s =
       keyspace::TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
-  if (!PutToken()) return LeaveRow(Result::kRefused);
+  if (!PutCas()) return LeaveRow(Result::kRefused);
   result_ = result;
   return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
 }
@@ -382,30 +382,29 @@ bool MemcachedEditor::Split(std::string_view value, std::span<const Value>* colu
   return true;
 }
 
-/// Puts the token that the change leaves.
-bool MemcachedEditor::PutToken() {
-  if (container_.token == TokenKind::kHash) {
+/// Puts the cas that the change leaves.
+bool MemcachedEditor::PutCas() {
+  if (container_.cas_kind == CasKind::kHash) {
     const uint32_t flags = container_.has_flags ? item_.client_flags : 0;
-    item_.cas = keyspace::TokenOfContent(flags, item_.value);
-    is_token_of_sent_ = !container_.keeps_bytes;
+    item_.cas = keyspace::CasOfContent(flags, item_.value);
+    is_cas_of_sent_ = !container_.keeps_bytes;
     return true;
   }
-  const uint64_t largest = shared_.keyspaces->LargestToken(container_);
+  const uint64_t largest = shared_.keyspaces->LargestCas(container_);
   item_.cas = command_.meta.has_new_cas ? command_.meta.new_cas
-                                        : shared_.keyspaces->NextToken(old_token_, largest);
+                                        : shared_.keyspaces->NextCas(old_cas_, largest);
   if (item_.cas == 0 || item_.cas > largest) {
     refusal_ = "the cas_column cannot hold this token";
     return false;
   }
-  Put(container_.full_layout.token,
-      keyspace::TokenToCell(item_.cas, container_.token, &token_text_));
+  Put(container_.full_layout.cas, keyspace::CasToCell(item_.cas, container_.cas_kind, &cas_text_));
   return true;
 }
 
-void MemcachedEditor::PutSameToken() {
-  if (container_.token == TokenKind::kHash) return;
-  if (container_.full_layout.token == Layout::kNone) return;
-  Scratch::OfThread().changes[changes_++] = {container_.full_layout.token, Value(), /*keeps=*/true};
+void MemcachedEditor::PutSameCas() {
+  if (container_.cas_kind == CasKind::kHash) return;
+  if (container_.full_layout.cas == Layout::kNone) return;
+  Scratch::OfThread().changes[changes_++] = {container_.full_layout.cas, Value(), /*keeps=*/true};
 }
 
 void MemcachedEditor::PutExpiry(int64_t expiry_ms) {

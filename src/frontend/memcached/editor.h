@@ -36,7 +36,7 @@ class MemcachedEditor final : public model::RowEditor {
     kRefused,     ///< refusal() says why.
     kUnshowable,  ///< The value is more than a reply may hold: nothing was changed.
   };
-  /// Which marks of the item go from its old token to the new one.
+  /// Which marks of the item go from its old cas to the new one.
   enum class KeptMarks : uint8_t { kNone, kAccess, kPromise, kAll };
 
   /// `may_delete`: the request is judged as one that may delete the row.
@@ -61,12 +61,12 @@ class MemcachedEditor final : public model::RowEditor {
   bool stale() const { return stale_; }
   bool promises() const { return promises_; }
   KeptMarks kept_marks() const { return kept_marks_; }
-  uint64_t old_token() const { return old_token_; }
-  /// The item's token is a hash of the bytes that were sent, and its columns may have stored other
+  uint64_t old_cas() const { return old_cas_; }
+  /// The item's cas is a hash of the bytes that were sent, and its columns may have stored other
   /// bytes.
-  bool is_token_of_sent() const { return is_token_of_sent_; }
-  /// Sets the hash of the stored bytes as the token.
-  void CorrectToken(uint64_t token) { item_.cas = token; }
+  bool is_cas_of_sent() const { return is_cas_of_sent_; }
+  /// Sets the hash of the stored bytes as the cas.
+  void CorrectCas(uint64_t cas) { item_.cas = cas; }
 
  private:
   struct Scratch;
@@ -74,7 +74,7 @@ class MemcachedEditor final : public model::RowEditor {
   void ReadRow(std::span<const model::Value> row);
   model::Decision LeaveRow(Result result);
   model::Decision Decline(std::string_view why);
-  /// True when the token needs no match, or matches.
+  /// True when the cas needs no match, or matches.
   bool Matches(model::Decision* decision);
 
   model::Decision Store();
@@ -91,8 +91,8 @@ class MemcachedEditor final : public model::RowEditor {
                         uint32_t flags, int64_t expiry_ms, Result result);
   model::Decision WriteValue(std::string_view value, Result result);
   bool Split(std::string_view value, std::span<const model::Value>* columns);
-  bool PutToken();
-  void PutSameToken();
+  bool PutCas();
+  void PutSameCas();
   void PutExpiry(int64_t expiry_ms);
   void Put(uint32_t column, const model::Value& value);
   bool ShowRow(int64_t expiry_ms);
@@ -114,7 +114,7 @@ class MemcachedEditor final : public model::RowEditor {
   bool is_there_ = false;
   bool found_expired_ = false;
   uint32_t old_flags_ = 0;
-  uint64_t old_token_ = 0;
+  uint64_t old_cas_ = 0;
   int64_t old_expiry_ms_ = keyspace::kNever;
   std::string_view old_value_;
 
@@ -127,9 +127,9 @@ class MemcachedEditor final : public model::RowEditor {
   bool stale_ = false;
   KeptMarks kept_marks_ = KeptMarks::kNone;
   bool promises_ = false;
-  bool is_token_of_sent_ = false;
+  bool is_cas_of_sent_ = false;
   uint32_t changes_ = 0;
-  keyspace::TextRoom token_text_;
+  keyspace::TextRoom cas_text_;
   keyspace::TextRoom expiry_text_;
   keyspace::TextRoom flags_text_;
   keyspace::TextRoom number_text_;

@@ -28,18 +28,18 @@ bool IsRefused(const Outcome& outcome) {
          !model::EndsWait(outcome.error);
 }
 
-// When the request runs again, the first run has moved the mark to another token, but the row is as
+// When the request runs again, the first run has moved the mark to another cas, but the row is as
 // it was: the mark of the first run is taken.
 MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
                       const MemcachedEditor& editor) {
   const MemcachedMark old =
-      shared.marks.Of(target.container->state.get(), target.row_key, editor.old_token());
-  if (old.empty() && work.old_mark.token == editor.old_token()) return work.old_mark;
+      shared.marks.Of(target.container->state.get(), target.row_key, editor.old_cas());
+  if (old.empty() && work.old_mark.cas == editor.old_cas()) return work.old_mark;
   work.old_mark = old;
   return old;
 }
 
-/// The marks that the item has under its new token.
+/// The marks that the item has under its new cas.
 MemcachedMark NewMark(const MemcachedWork& work, const MemcachedEditor& editor,
                       const MemcachedMark& old) {
   const KeptMarks kept = editor.kept_marks();
@@ -60,38 +60,37 @@ bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work,
                 const MemcachedTarget& target, const MemcachedEditor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
-  // The token that E gives, or a hash of content that was there before, may have a mark already; so
-  // may the token behind a token that is ahead of the clock, of a change that was taken back.
+  // The cas that E gives, or a hash of content that was there before, may have a mark already; so
+  // may the cas behind a cas that is ahead of the clock, of a change that was taken back.
   const bool may_be_old = work.command.meta.has_new_cas ||
-                          target.container->token == keyspace::TokenKind::kHash ||
-                          editor.item().cas == editor.old_token() + 1;
+                          target.container->cas_kind == keyspace::CasKind::kHash ||
+                          editor.item().cas == editor.old_cas() + 1;
   const bool stores = editor.result() == Result::kStored || editor.result() == Result::kNumber ||
                       editor.result() == Result::kDeleted;
   if (stores && may_be_old && !shared.marks.empty()) return true;
   return editor.kept_marks() == KeptMarks::kAll && !(shared.marks.empty() && work.old_mark.empty());
 }
 
-/// Moves the item's marks to its new token, as the editor has decided.
+/// Moves the item's marks to its new cas, as the editor has decided.
 void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
                const MemcachedEditor& editor) {
   if (!MovesMarks(shared, work, target, editor)) return;
   MemcachedMark old;
   if (editor.kept_marks() != KeptMarks::kNone) old = OldMark(shared, work, target, editor);
   MemcachedMark mark = NewMark(work, editor, old);
-  mark.token = editor.item().cas;
-  shared.marks.Move(target.container->state.get(), target.row_key, editor.old_token(), mark);
+  mark.cas = editor.item().cas;
+  shared.marks.Move(target.container->state.get(), target.row_key, editor.old_cas(), mark);
 }
 
-/// Replaces a token that is a hash of the sent bytes by the hash of the stored bytes, if a reply or
-/// a mark needs it: the next `gets` tells the same token.
-Outcome FindToken(const MemcachedShared& shared, const MemcachedWork& work,
-                  const MemcachedTarget& target, engine::Session& session,
-                  MemcachedEditor* editor) {
-  const bool is_told = TellsToken(work.command) || MovesMarks(shared, work, target, *editor);
-  if (!editor->is_token_of_sent() || !is_told) return {};
-  uint64_t token = editor->item().cas;
-  const Outcome outcome = ReadToken(target, session, &token);
-  editor->CorrectToken(token);
+/// Replaces a cas that is a hash of the sent bytes by the hash of the stored bytes, if a reply or
+/// a mark needs it: the next `gets` tells the same cas.
+Outcome FindCas(const MemcachedShared& shared, const MemcachedWork& work,
+                const MemcachedTarget& target, engine::Session& session, MemcachedEditor* editor) {
+  const bool is_told = TellsCas(work.command) || MovesMarks(shared, work, target, *editor);
+  if (!editor->is_cas_of_sent() || !is_told) return {};
+  uint64_t cas = editor->item().cas;
+  const Outcome outcome = ReadCas(target, session, &cas);
+  editor->CorrectCas(cas);
   return outcome;
 }
 
@@ -162,7 +161,7 @@ void Count(const MemcachedEditor& editor, MemcachedTally* tally) {
       tally->misses += editor.promises();
       return;
     case Result::kExists:
-      ++tally->bad_tokens;
+      ++tally->bad_cas;
       return;
     case Result::kNotFound:
     case Result::kNotStored:
@@ -217,7 +216,7 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
   };
   const auto updates_value = [&] {
     for (uint32_t i = 0; i < container.values; ++i) updates(layout.value + i);
-    updates(layout.token);
+    updates(layout.cas);
   };
   bool sets_expiry = false;
   switch (command.verb) {
@@ -247,7 +246,7 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
         updates_value();
         updates(layout.flags);
       } else {
-        updates(layout.token);
+        updates(layout.cas);
       }
       break;
     case Verb::kTouch:
@@ -300,7 +299,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
       return FailAfter(all, Outcome::Fail(model::ErrorCode::kResultsize));
     }
     AddDone(outcome, &all);
-    const Outcome found = FindToken(shared, work, target, session, &editor);
+    const Outcome found = FindCas(shared, work, target, session, &editor);
     if (!found.ok()) return FailAfter(all, found);
     KeepMarks(shared, work, target, editor);
     AppendResult(shared, work, target, editor, out);

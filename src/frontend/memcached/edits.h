@@ -1,5 +1,5 @@
 // Every verb that may change a row. Its editor decides on the locked row, so that what the decision
-// depends on (whether there is a row, whether it has expired, its token, its number) cannot change
+// depends on (whether there is a row, whether it has expired, its cas, its number) cannot change
 // meanwhile.
 //
 // Flow: ExecuteEdit executes one edit for each key, then writes the reply of the last decision.
@@ -25,7 +25,7 @@ bool IsEdit(const memcached::Command& command);
 /// row.
 model::Request EditRequest(const MemcachedWork& work);
 
-/// Columns that an edit may change: values, flags, token and expiry.
+/// Columns that an edit may change: values, flags, cas and expiry.
 inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
 /// Says what the command may do to a row of the container, for the rights of its account.
 /// `columns`: room for the columns that it may update.

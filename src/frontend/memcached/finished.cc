@@ -101,7 +101,7 @@ void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
       break;
     case Verb::kDelete:
       counters.Add(MemcachedStat::kDeleteHits, tally.hits);
-      counters.Add(MemcachedStat::kDeleteMisses, tally.misses + tally.bad_tokens);
+      counters.Add(MemcachedStat::kDeleteMisses, tally.misses + tally.bad_cas);
       break;
     case Verb::kIncrement:
       counters.Add(MemcachedStat::kIncrHits, tally.hits);
@@ -122,7 +122,7 @@ void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
       if (!command.compares_cas) break;
       counters.Add(MemcachedStat::kCasHits, tally.stored);
       counters.Add(MemcachedStat::kCasMisses, tally.misses);
-      counters.Add(MemcachedStat::kCasBadval, tally.bad_tokens);
+      counters.Add(MemcachedStat::kCasBadval, tally.bad_cas);
       break;
     case Verb::kFlushAll:
       counters.Add(MemcachedStat::kFlushes);

@@ -124,31 +124,31 @@ TEST_F(MemcachedTest, ExpiryIsTheMomentThatWasAskedFor) {
   EXPECT_EQ("VALUE e 0 1\r\n1\r\nEND\r\n", Ask("get e\r\n"));
 }
 
-TEST_F(MemcachedTest, ATokenChangesWithTheContentAndGrows) {
+TEST_F(MemcachedTest, ACasChangesWithTheContentAndGrows) {
   Set("a", "1", "0");
-  const std::string first = Token("a");
+  const std::string first = Cas("a");
   EXPECT_EQ("STORED\r\n", Set("a", "1", "0"));
-  const std::string second = Token("a");
+  const std::string second = Cas("a");
   EXPECT_GT(std::stoull(second), std::stoull(first));
   EXPECT_EQ("TOUCHED\r\n", Ask("touch a 100\r\n"));
-  EXPECT_EQ(second, Token("a"));
+  EXPECT_EQ(second, Cas("a"));
   Ask("gat 200 a\r\n");
-  EXPECT_EQ(second, Token("a"));
+  EXPECT_EQ(second, Cas("a"));
   Ask("incr a 1\r\n");
-  EXPECT_NE(second, Token("a"));
+  EXPECT_NE(second, Cas("a"));
 }
 
 TEST_F(MemcachedTest, CasComparesAndZeroNeverMatches) {
   Set("a", "1", "0");
-  const std::string token = Token("a");
+  const std::string cas = Cas("a");
   EXPECT_EQ("EXISTS\r\n", Ask("cas a 0 0 1 0\r\n2\r\n"));
   EXPECT_EQ("EXISTS\r\n", Ask("cas a 0 0 1 1\r\n2\r\n"));
-  EXPECT_EQ("STORED\r\n", Ask("cas a 0 0 1 " + token + "\r\n2\r\n"));
-  EXPECT_EQ("EXISTS\r\n", Ask("cas a 0 0 1 " + token + "\r\n3\r\n"));
+  EXPECT_EQ("STORED\r\n", Ask("cas a 0 0 1 " + cas + "\r\n2\r\n"));
+  EXPECT_EQ("EXISTS\r\n", Ask("cas a 0 0 1 " + cas + "\r\n3\r\n"));
   EXPECT_EQ("NOT_FOUND\r\n", Ask("cas b 0 0 1 1\r\n2\r\n"));
 }
 
-TEST_F(MemcachedTest, AClientsOwnTokenIsKept) {
+TEST_F(MemcachedTest, AClientsOwnCasIsKept) {
   EXPECT_EQ("HD c1234\r\n", Ask("ms a 1 E1234 c\r\nx\r\n"));
   EXPECT_EQ("HD c1234\r\n", Ask("mg a c\r\n"));
   EXPECT_EQ("EX\r\n", Ask("ms a 1 C1233\r\ny\r\n"));
@@ -159,7 +159,7 @@ TEST_F(MemcachedTest, AClientsOwnTokenIsKept) {
             Ask("ms a 1 E18446744073709551615\r\nz\r\n").find("cannot hold this token"));
 }
 
-TEST_F(MemcachedTest, BehindTheLargestTokenComesTheClocksToken) {
+TEST_F(MemcachedTest, BehindTheLargestCasComesTheClocksCas) {
   struct Column {
     Kind kind;
     bool is_unsigned;
@@ -185,11 +185,11 @@ TEST_F(MemcachedTest, BehindTheLargestTokenComesTheClocksToken) {
     }
     EXPECT_EQ(refusal, Ask("ms a 1 E0\r\nx\r\n"));
     EXPECT_EQ("2\r\n", Ask("incr a 1\r\n")) << largest;
-    const uint64_t token = std::stoull(Token("a"));
-    EXPECT_LT(token, column.largest);
-    EXPECT_GT(token, 1'700'000'000'000'000u);
+    const uint64_t cas = std::stoull(Cas("a"));
+    EXPECT_LT(cas, column.largest);
+    EXPECT_GT(cas, 1'700'000'000'000'000u);
     Set("a", "3", "0");
-    EXPECT_GT(std::stoull(Token("a")), token);
+    EXPECT_GT(std::stoull(Cas("a")), cas);
   }
 }
 
@@ -292,21 +292,21 @@ TEST_F(MemcachedTest, ARepliesContainerMayBeGoneWhenItIsWritten) {
   EXPECT_EQ("VALUE @@pairs 0 10\r\ntest/pairs\r\nEND\r\n", out.view());
 }
 
-TEST_F(MemcachedTest, WithoutATokenColumnTheContentIsTheToken) {
+TEST_F(MemcachedTest, WithoutACasColumnTheContentIsTheCas) {
   Ask("set @@pairs.x|7 0 0 3\r\na|b\r\n");
-  const std::string token = Token("@@pairs.x|7");
+  const std::string cas = Cas("@@pairs.x|7");
   EXPECT_EQ("EXISTS\r\n", Ask("cas @@pairs.x|7 0 0 3 0\r\na|c\r\n"));
-  EXPECT_EQ("STORED\r\n", Ask("cas @@pairs.x|7 0 0 3 " + token + "\r\na|c\r\n"));
-  EXPECT_EQ("EXISTS\r\n", Ask("cas @@pairs.x|7 0 0 3 " + token + "\r\na|d\r\n"));
+  EXPECT_EQ("STORED\r\n", Ask("cas @@pairs.x|7 0 0 3 " + cas + "\r\na|c\r\n"));
+  EXPECT_EQ("EXISTS\r\n", Ask("cas @@pairs.x|7 0 0 3 " + cas + "\r\na|d\r\n"));
   EXPECT_NE(std::string::npos, Ask("ms @@pairs.x|7 3 E5\r\na|d\r\n").find("no cas_column"));
 }
 
-TEST_F(MemcachedTest, WithoutAFlagsColumnTheTokenIsOfNoFlags) {
+TEST_F(MemcachedTest, WithoutAFlagsColumnTheCasIsOfNoFlags) {
   const std::string stored = Ask("ms @@pairs.x|7 3 F5 c\r\na|b\r\n");
-  EXPECT_EQ("HD c" + Token("@@pairs.x|7") + "\r\n", stored);
+  EXPECT_EQ("HD c" + Cas("@@pairs.x|7") + "\r\n", stored);
 }
 
-TEST_F(MemcachedTest, ATokenOfTheContentIsOfTheStoredColumns) {
+TEST_F(MemcachedTest, ACasOfTheContentIsOfTheStoredColumns) {
   store_.CreateTable(
       {"test.numbers", {"id", "v"}, {{"PRIMARY", {0}}}, false, false, {{"v", Of(Kind::kInteger)}}});
   Define({{"default", "test", "numbers", "id", "v", "0", "0", "0", "PRIMARY"}});
@@ -316,7 +316,7 @@ TEST_F(MemcachedTest, ATokenOfTheContentIsOfTheStoredColumns) {
   EXPECT_EQ(executed + 1, store_.calls(engine::fake::Call::Kind::kExecute));
   const std::string stored = Ask("ms a 1 c\r\n5\r\n");
   EXPECT_EQ(executed + 3, store_.calls(engine::fake::Call::Kind::kExecute));
-  EXPECT_EQ("HD c" + Token("a") + "\r\n", stored);
+  EXPECT_EQ("HD c" + Cas("a") + "\r\n", stored);
 }
 
 TEST_F(MemcachedTest, TheRequestOfAnItemByItselfLeavesItsRowAsItIs) {

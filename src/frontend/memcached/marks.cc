@@ -11,9 +11,9 @@ constexpr size_t kLooksForRoom = 16;
 
 }  // namespace
 
-MemcachedMark* MemcachedMarks::Find(Marks& marks, uint64_t token) {
+MemcachedMark* MemcachedMarks::Find(Marks& marks, uint64_t cas) {
   for (MemcachedMark& mark : marks) {
-    if (mark.token == token && token != 0) return &mark;
+    if (mark.cas == cas && cas != 0) return &mark;
   }
   return nullptr;
 }
@@ -23,16 +23,16 @@ std::string MemcachedMarks::NameOf(const void* container, std::string_view key) 
   return name.append(key);
 }
 
-MemcachedMark MemcachedMarks::Of(const void* container, std::string_view key, uint64_t token) {
+MemcachedMark MemcachedMarks::Of(const void* container, std::string_view key, uint64_t cas) {
   const std::string name = NameOf(container, key);
   Part& part = PartOf(name);
   const base::MutexLock lock(part.mutex);
   const auto found = part.marks.find(name);
-  const MemcachedMark* known = found != part.marks.end() ? Find(found->second, token) : nullptr;
+  const MemcachedMark* known = found != part.marks.end() ? Find(found->second, cas) : nullptr;
   return known != nullptr ? *known : MemcachedMark();
 }
 
-void MemcachedMarks::Move(const void* container, std::string_view key, uint64_t old_token,
+void MemcachedMarks::Move(const void* container, std::string_view key, uint64_t old_cas,
                           const MemcachedMark& mark) {
   const std::string name = NameOf(container, key);
   Part& part = PartOf(name);
@@ -40,8 +40,8 @@ void MemcachedMarks::Move(const void* container, std::string_view key, uint64_t 
   const auto found = part.marks.find(name);
   if (found == part.marks.end() && mark.empty()) return;
   Marks marks{mark};
-  marks[1].token = old_token;
-  MemcachedMark* known = found != part.marks.end() ? Find(found->second, old_token) : nullptr;
+  marks[1].cas = old_cas;
+  MemcachedMark* known = found != part.marks.end() ? Find(found->second, old_cas) : nullptr;
   for (size_t at = 1; known != nullptr && at < marks.size(); ++at, ++known) {
     if (known == found->second.data() + found->second.size()) break;
     marks[at] = *known;
@@ -63,13 +63,13 @@ void MemcachedMarks::TakeBack(const void* container, std::string_view key, uint6
 }
 
 void MemcachedMarks::Keep(Part& part, const std::string& name, const MemcachedMark& mark,
-                          bool tokens_grow) {
+                          bool cas_grows) {
   const auto found = part.marks.find(name);
   if (found == part.marks.end()) {
     if (!mark.empty()) Put(part, name, {mark});
     return;
   }
-  if (tokens_grow && mark.token > found->second.front().token) {  // Another session's change.
+  if (cas_grows && mark.cas > found->second.front().cas) {  // Another session's change.
     if (mark.empty())
       Erase(part, found);
     else

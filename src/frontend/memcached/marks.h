@@ -23,7 +23,7 @@
 namespace rowsocket::frontend {
 
 struct MemcachedMark {
-  uint64_t token = 0;  ///< The item's token when it was marked.
+  uint64_t cas = 0;  ///< The item's cas when it was marked.
   bool stale = false;
   bool promised = false;  ///< A client has won.
   bool was_read = false;
@@ -39,22 +39,22 @@ class MemcachedMarks {
  public:
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
-  /// Calls `look` with the mark of a key, or with an empty one where there is none for this token.
-  /// The mark that `look` leaves is kept, unless it is empty. `tokens_grow`: a larger token is that
-  /// of a later change. Without that, marks for other tokens stay: a session that still reads the
+  /// Calls `look` with the mark of a key, or with an empty one where there is none for this cas.
+  /// The mark that `look` leaves is kept, unless it is empty. `cas_grows`: a larger cas is that
+  /// of a later change. Without that, marks for another cas stay: a session that still reads the
   /// row as it was before the last change must not take that change's mark away.
   template <typename Look>
-  void With(const void* container, std::string_view key, uint64_t token, bool tokens_grow,
+  void With(const void* container, std::string_view key, uint64_t cas, bool cas_grows,
             Look look) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
     const base::MutexLock lock(part.mutex);
     const auto found = part.marks.find(name);
-    MemcachedMark* const known = found != part.marks.end() ? Find(found->second, token) : nullptr;
+    MemcachedMark* const known = found != part.marks.end() ? Find(found->second, cas) : nullptr;
     MemcachedMark mark = known != nullptr ? *known : MemcachedMark();
-    mark.token = token;
+    mark.cas = cas;
     look(mark);
-    if (known == nullptr) return Keep(part, name, mark, tokens_grow);
+    if (known == nullptr) return Keep(part, name, mark, cas_grows);
     const bool is_last_change = known == found->second.data();
     if (is_last_change && mark.empty())
       Erase(part, found);
@@ -62,20 +62,20 @@ class MemcachedMarks {
       *known = mark;
   }
 
-  /// The mark of a key for this token; an empty one where there is none.
-  MemcachedMark Of(const void* container, std::string_view key, uint64_t token);
+  /// The mark of a key for this cas; an empty one where there is none.
+  MemcachedMark Of(const void* container, std::string_view key, uint64_t cas);
 
   /// Notes the mark, which may be empty, that a change gives the row before the change is
   /// committed. A session that still reads the row as it was, before the commit or after a
   /// rollback, finds the mark that the row had.
-  void Move(const void* container, std::string_view key, uint64_t old_token,
+  void Move(const void* container, std::string_view key, uint64_t old_cas,
             const MemcachedMark& mark);
 
   /// The request of this number, which may have won, has failed: the next one wins.
   void TakeBack(const void* container, std::string_view key, uint64_t winner);
 
  private:
-  /// The marks of one row, from the last change back to earlier changes, whose tokens other
+  /// The marks of one row, from the last change back to earlier changes, whose cas other
   /// sessions may still see: a batch may change a row more than once.
   using Marks = std::array<MemcachedMark, 3>;
   using Rows = std::unordered_map<std::string, Marks>;
@@ -88,14 +88,14 @@ class MemcachedMarks {
     size_t next_bucket GUARDED_BY(mutex) = 0;  ///< Where room is looked for next.
   };
 
-  static MemcachedMark* Find(Marks& marks, uint64_t token);
+  static MemcachedMark* Find(Marks& marks, uint64_t cas);
   static std::string NameOf(const void* container, std::string_view key);
 
   Part& PartOf(const std::string& name) {
     return parts_[std::hash<std::string>()(name) % parts_.size()];
   }
-  /// Keeps a mark for a token for which the row has none.
-  void Keep(Part& part, const std::string& name, const MemcachedMark& mark, bool tokens_grow)
+  /// Keeps a mark for a cas for which the row has none.
+  void Keep(Part& part, const std::string& name, const MemcachedMark& mark, bool cas_grows)
       REQUIRES(part.mutex);
   void Put(Part& part, const std::string& name, const Marks& marks) REQUIRES(part.mutex);
   void MakeRoom(Part& part) REQUIRES(part.mutex);

@@ -50,7 +50,7 @@ TEST_F(MemcachedTest, AWinThatFailsIsTheNextOnes) {
   EXPECT_EQ("VA 1 Z X\r\n5\r\n", Ask("mg a v\r\n"));
 }
 
-// Tokens ahead of the clock are counted on, so that the next change gets the token of one that was
+// A cas ahead of the clock is counted on, so that the next change gets the cas of one that was
 // taken back.
 TEST_F(MemcachedTest, AFreshValueIsNotStaleBecauseAnotherChangeWasTakenBack) {
   Ask("ms a 1 E9000000000000000\r\n5\r\n");
@@ -79,7 +79,7 @@ TEST(MemcachedMarks, RowsThatWereOnlyReadMakeRoomForOthers) {
   constexpr int kStale = 200;
   for (int i = 0; i < kStale; ++i) {
     MemcachedMark mark;
-    mark.token = 2;
+    mark.cas = 2;
     mark.stale = true;
     marks.Move(&container, "stale" + std::to_string(i), 1, mark);
   }

@@ -35,18 +35,18 @@ TEST_F(MemcachedTest, FlagsAreCarriedOutInTheirTurn) {
   EXPECT_EQ("HD t30\r\n", Ask("ma m T60 N30 t\r\n"));
 }
 
-TEST_F(MemcachedTest, ATokenIsNoConditionOfAGet) {
+TEST_F(MemcachedTest, ACasIsNoConditionOfAGet) {
   EXPECT_EQ("EN\r\n", Ask("mg a C1 T30\r\n"));
   EXPECT_EQ("HD W\r\n", Ask("mg a C1 N30\r\n"));
   Set("b", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("mg b C1 T30\r\n"));
   EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg b C1 T30 v\r\n"));
-  EXPECT_EQ("HD\r\n", Ask("mg b C" + Token("b") + " T30 v\r\n"));
+  EXPECT_EQ("HD\r\n", Ask("mg b C" + Cas("b") + " T30 v\r\n"));
 }
 
-TEST_F(MemcachedTest, AGetComparesATokenThatItDoesNotTell) {
+TEST_F(MemcachedTest, AGetComparesACasThatItDoesNotTell) {
   Set("a", "1", "0");
-  EXPECT_EQ("HD\r\n", Ask("mg a v C" + Token("a") + "\r\n"));
+  EXPECT_EQ("HD\r\n", Ask("mg a v C" + Cas("a") + "\r\n"));
   EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg a v C1\r\n"));
   EXPECT_EQ("VA 1\r\n1\r\n", Ask("mg a v C0\r\n"));
 }
@@ -125,13 +125,13 @@ TEST_F(MemcachedTest, MarksAreKeptWhileABatchIsUnderWay) {
   EXPECT_EQ("VA 1 Z X\r\n6\r\n", Ask("mg a v\r\n"));
 }
 
-TEST_F(MemcachedTest, AValueThatIsStoredWithTheTokenOfAMarkHasNone) {
+TEST_F(MemcachedTest, AValueThatIsStoredWithTheCasOfAMarkHasNone) {
   Ask("ms a 1 E100\r\n5\r\nmd a I T30 E101\r\n");
   EXPECT_EQ("HD X W\r\n", Ask("mg a\r\n"));
   EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1 E101\r\n6\r\nmg a\r\n"));
 }
 
-// Without a cas_column the token of the same content is the same.
+// Without a cas_column the cas of the same content is the same.
 TEST_F(MemcachedTest, ContentThatIsStoredAgainHasNoMarks) {
   store_.CreateTable(
       {"test.numbers", {"id", "v"}, {{"PRIMARY", {0}}}, false, false, {{"v", Of(Kind::kInteger)}}});
@@ -163,7 +163,7 @@ TEST_F(MemcachedTest, AMarkOfAChangeThatWasTakenBackIsInNoClientsWay) {
   EXPECT_EQ("HD W\r\nHD Z\r\nHD Z\r\n", Ask("mg a R30\r\nmg a R30\r\nmg a R30\r\n"));
 }
 
-TEST_F(MemcachedTest, AMarkOfALargerTokenIsInNoClientsWay) {
+TEST_F(MemcachedTest, AMarkOfALargerCasIsInNoClientsWay) {
   Ask("ms a 1 T100 E9000000000000000\r\n5\r\nmg a h\r\ndelete a\r\nms a 1 T10\r\n5\r\n");
   EXPECT_EQ("HD h0\r\nHD h1\r\n", Ask("mg a h\r\nmg a h\r\n"));
   EXPECT_EQ("HD W\r\nHD Z\r\n", Ask("mg a R30\r\nmg a R30\r\n"));
@@ -179,7 +179,7 @@ TEST_F(MemcachedTest, AnEmptiedItemHasTheGivenFlags) {
   Set("a", "1", "0");
   EXPECT_EQ("HD\r\n", Ask("md a x F7\r\n"));
   EXPECT_EQ("VALUE a 7 0\r\n\r\nEND\r\n", Ask("get a\r\n"));
-  // Without a cas_column the flags are part of the token, by which the mark is found.
+  // Without a cas_column the flags are part of the cas, by which the mark is found.
   Define({{"default", "test", "demo", "id", "value", "flags", "0", "0", "PRIMARY"}});
   Connect();
   EXPECT_EQ("HD\r\nHD\r\n", Ask("ms a 1\r\nx\r\nmd a x I F7\r\n"));

@@ -139,8 +139,8 @@ class MemcachedTest : public ::testing::Test {
     return Ask("set " + key + " 0 " + exptime + " " + std::to_string(value.size()) + "\r\n" +
                value + "\r\n");
   }
-  /// The token that `gets` answers.
-  std::string Token(const std::string& key) {
+  /// The item's cas, as `gets` answers it.
+  std::string Cas(const std::string& key) {
     const std::string reply = Ask("gets " + key + "\r\n");
     const size_t end = reply.find("\r\n");
     return reply.substr(reply.rfind(' ', end) + 1, end - reply.rfind(' ', end) - 1);

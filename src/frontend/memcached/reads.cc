@@ -16,11 +16,11 @@ base::Buffer& Joined() {
   return joined;
 }
 
-/// The token of the only row of a find.
-class TokenTaker final : public model::RowSink {
+/// The cas of the only row of a find.
+class CasReader final : public model::RowSink {
  public:
-  TokenTaker(const MemcachedTarget& target, uint64_t* token)
-      : row_(*target.container, target, target.container->full_layout, Joined()), token_(*token) {
+  CasReader(const MemcachedTarget& target, uint64_t* cas)
+      : row_(*target.container, target, target.container->full_layout, Joined()), cas_(*cas) {
     row_.Begin();
   }
   bool Cell(std::string_view text) override { return Take(model::Value(text)); }
@@ -28,12 +28,12 @@ class TokenTaker final : public model::RowSink {
 
  private:
   bool Take(const model::Value& cell) {
-    if (row_.Take(cell)) token_ = row_.token();
+    if (row_.Take(cell)) cas_ = row_.cas();
     return true;
   }
 
   keyspace::RowView row_;
-  uint64_t& token_;
+  uint64_t& cas_;
 };
 
 bool TellsAccess(const Command& command) {
@@ -46,9 +46,9 @@ bool AsksForMarks(const Command& command) {
           TellsAccess(command));
 }
 
-/// Whether the command itself asks for the token, or for what only the token tells.
-bool AsksForToken(const Command& command) {
-  return command.compares_cas || TellsToken(command) || AsksForMarks(command);
+/// Whether the command itself asks for the cas, or for what only the cas tells.
+bool AsksForCas(const Command& command) {
+  return command.compares_cas || TellsCas(command) || AsksForMarks(command);
 }
 
 /// Writes the only row of a find to the reply as its last cell comes.
@@ -56,14 +56,14 @@ class HitWriter final : public model::RowSink {
  public:
   /// `out_bytes_max`: the size that the buffer may have behind the value.
   HitWriter(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
-            bool has_token, size_t out_bytes_max, base::Buffer& out)
+            bool has_cas, size_t out_bytes_max, base::Buffer& out)
       : shared_(shared),
         work_(work),
         target_(target),
-        has_token_(has_token),
+        has_cas_(has_cas),
         out_bytes_max_(out_bytes_max),
         row_(*target.container, target,
-             has_token ? target.container->full_layout : target.container->get_layout, Joined()),
+             has_cas ? target.container->full_layout : target.container->get_layout, Joined()),
         out_(out) {
     row_.Begin();
   }
@@ -91,10 +91,10 @@ class HitWriter final : public model::RowSink {
     item.value = row_.value();
     item.size = row_.value().size();
     item.client_flags = row_.flags();
-    if (has_token_) item.cas = row_.token();
+    if (has_cas_) item.cas = row_.cas();
     if (is_meta) {
       item.ttl_s = keyspace::TtlOf(row_.expiry_ms(), now_ms);
-      if (has_token_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
+      if (has_cas_) TellMarks(shared_, work_, target_, {now_ms, item.ttl_s}, &item);
     }
     if (command.verb == memcached::Verb::kMetaDebug)
       Debug(item);
@@ -114,7 +114,7 @@ class HitWriter final : public model::RowSink {
   MemcachedShared& shared_;
   MemcachedWork& work_;
   const MemcachedTarget& target_;
-  const bool has_token_;
+  const bool has_cas_;
   const size_t out_bytes_max_;
   keyspace::RowView row_;
   base::Buffer& out_;
@@ -124,12 +124,12 @@ class HitWriter final : public model::RowSink {
 
 }  // namespace
 
-bool TellsToken(const Command& command) {
+bool TellsCas(const Command& command) {
   return command.returns_cas || command.dialect == Dialect::kBinary;
 }
 
-Outcome ReadToken(const MemcachedTarget& target, engine::Session& session, uint64_t* token) {
-  TokenTaker taker(target, token);
+Outcome ReadCas(const MemcachedTarget& target, engine::Session& session, uint64_t* cas) {
+  CasReader taker(target, cas);
   model::Request request;
   request.find.key = target.parts;
   request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
@@ -152,21 +152,21 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
   MemcachedTally& tally = work.tally;
   Outcome all;
-  const bool asks_for_token = AsksForToken(work.command);
-  const bool has_token = asks_for_token || TellsMarks(shared, work.command);
+  const bool asks_for_cas = AsksForCas(work.command);
+  const bool has_cas = asks_for_cas || TellsMarks(shared, work.command);
   model::Request request;
   for (MemcachedTarget& target : work.targets) {
     bool hit = false;
     if (target.wrong == MemcachedTarget::Wrong::kNothing) {
       const keyspace::Container& container = *target.container;
-      engine::Index& index = has_token ? *container.full_index : *container.get_index;
-      HitWriter writer(shared, work, target, has_token, out_bytes_max, out);
+      engine::Index& index = has_cas ? *container.full_index : *container.get_index;
+      HitWriter writer(shared, work, target, has_cas, out_bytes_max, out);
       request.find.key = target.parts;
       request.find.key_parts_given = static_cast<uint32_t>(target.parts.size());
       request.account = account;
       Outcome outcome;
-      if (has_token && !asks_for_token && account != nullptr) {
-        // Another client's mark has the token read: the right to that is not asked of this client.
+      if (has_cas && !asks_for_cas && account != nullptr) {
+        // Another client's mark has the cas read: the right to that is not asked of this client.
         outcome = session.MayExecute(*container.get_index, request);
         request.account = nullptr;
       }
@@ -188,7 +188,7 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
   return all;
 }
 
-// Marks are in memory and rows are not: the token of the row tells whether a mark still belongs to
+// Marks are in memory and rows are not: the cas of the row tells whether a mark still belongs to
 // it.
 void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
                MemcachedMoment moment, memcached::Item* item) {
@@ -210,7 +210,7 @@ void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Memcach
     }
     if (TellsAccess(work.command) || tells_all) {
       // An item that no meta get has read: the time since it was written, if known.
-      const bool is_time = target.container->token == keyspace::TokenKind::kTime;
+      const bool is_time = target.container->cas_kind == keyspace::CasKind::kTime;
       const int64_t written_ms =
           is_time ? static_cast<int64_t>(item->cas / 1000) - shared.keyspaces->UtcOffsetMs()
                   : now_ms;
@@ -219,8 +219,8 @@ void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Memcach
       MarkRead(work.command, now_ms, &mark);
     }
   };
-  const bool tokens_grow = target.container->token != keyspace::TokenKind::kHash;
-  shared.marks.With(target.container->state.get(), target.row_key, item->cas, tokens_grow, tell);
+  const bool cas_grows = target.container->cas != keyspace::TokenKind::kHash;
+  shared.marks.With(target.container->state.get(), target.row_key, item->cas, cas_grows, tell);
 }
 
 }  // namespace rowsocket::frontend

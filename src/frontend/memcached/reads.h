@@ -17,10 +17,10 @@ engine::Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work,
                            const model::Account* account, engine::Session& session,
                            base::Buffer& out);
 
-/// Reads the token of the row in the session's turn; `*token` is unchanged when there is no row.
-engine::Outcome ReadToken(const MemcachedTarget& target, engine::Session& session, uint64_t* token);
-/// Whether a reply to this command tells the token.
-bool TellsToken(const memcached::Command& command);
+/// Reads the cas of the row in the session's turn; `*cas` is unchanged when there is no row.
+engine::Outcome ReadCas(const MemcachedTarget& target, engine::Session& session, uint64_t* cas);
+/// Whether a reply to this command tells the cas.
+bool TellsCas(const memcached::Command& command);
 
 /// When a reply tells of an item.
 struct MemcachedMoment {
@@ -29,7 +29,7 @@ struct MemcachedMoment {
 };
 
 /// Fills in what meta tells of an item beside its row, and marks that it was read or won. REQUIRES:
-/// `item->cas` is the item's token.
+/// `item->cas` is the item's cas.
 void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
                MemcachedMoment moment, memcached::Item* item);
 /// Marks the item as read, if the command counts as an access.

@@ -22,7 +22,7 @@ struct MemcachedTally {
   uint32_t hits = 0;
   uint32_t misses = 0;
   uint32_t expired = 0;
-  uint32_t bad_tokens = 0;
+  uint32_t bad_cas = 0;
   bool stored = false;
   bool failed = false;
 };
@@ -42,7 +42,7 @@ struct MemcachedWork : exec::ItemDetail {
   uint64_t serial = 0;            ///< For requests that may win a mark.
   int64_t flush_at_ms = 0;        ///< flush_all: when items will be dropped; 0: they have been.
   MemcachedTally tally;
-  MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another token.
+  MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another cas.
 
   const MemcachedTarget& target() const { return targets.front(); }
 };

@@ -110,20 +110,20 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
   command.value = arguments[4];
   if (call.script == RespScript::kAcquireWithPrefix) {
-    command.token = arguments[4];
-    if (!ParsePlainInteger(arguments[5], &command.token_bytes_compared) ||
-        command.token_bytes_compared < 1)
+    command.lock_token = arguments[4];
+    if (!ParsePlainInteger(arguments[5], &command.lock_token_bytes_compared) ||
+        command.lock_token_bytes_compared < 1)
       return kNoInteger;
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   command.expires = RespStringCommand::Expires::kNever;
   if (call.script != RespScript::kSetIfEquals) {
-    command.token = arguments[4];
+    command.lock_token = arguments[4];
     command.value = arguments[5];
     if (call.script != RespScript::kCompareAndSetForMs) return {};
     return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  command.token = arguments[5];
+  command.lock_token = arguments[5];
   if (arguments.size() != 8) return {};
   const bool is_seconds = IsWord(arguments[6], "ex");
   if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
@@ -139,7 +139,7 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
     return TakeSwap(call, arena);
   if (Increments(call.script))
     return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
-  (Adds(call.script) ? command.value : command.token) = arguments[4];
+  (Adds(call.script) ? command.value : command.lock_token) = arguments[4];
   command.only_if_absent = Adds(call.script);
   if (ArgumentsMin(call.script) == 1) return {};
   command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
@@ -184,7 +184,7 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
   const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.container->values + 3);
   size_t count = 0;
   for (uint32_t i = 0; i < call.container->values; ++i) columns[count++] = layout.value + i;
-  for (const uint32_t column : {layout.expiry, layout.flags, layout.token}) {
+  for (const uint32_t column : {layout.expiry, layout.flags, layout.cas}) {
     if (column != keyspace::Layout::kNone) columns[count++] = column;
   }
   return columns.first(count);

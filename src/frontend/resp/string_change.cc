@@ -10,8 +10,8 @@
 
 namespace rowsocket::frontend {
 
+using keyspace::CasKind;
 using keyspace::Layout;
-using keyspace::TokenKind;
 using model::CellChange;
 using model::Decision;
 using model::Value;
@@ -177,20 +177,20 @@ int64_t RespStringChange::TimeLeftMs() const {
   return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
 }
 
-/// What the scripts of locks do where the string is the token.
+/// What the scripts of locks do where the string is the lock's token.
 Decision RespStringChange::ChangeLock() {
   if (call_.script == RespScript::kAcquireWithPrefix) {
-    const auto size = static_cast<size_t>(command().token_bytes_compared);
-    done_ = !is_there_ || old_.substr(0, size) == command().token.substr(0, size);
+    const auto size = static_cast<size_t>(command().lock_token_bytes_compared);
+    done_ = !is_there_ || old_.substr(0, size) == command().lock_token.substr(0, size);
     return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
   }
   if (call_.script == RespScript::kExtendOrAcquire && !is_there_) {
     if (at_ms_ <= ExpiryClockMs(call_)) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
-    return Change(command().token, Expires::kAt);
+    return Change(command().lock_token, Expires::kAt);
   }
   const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
-  done_ = is_zero ? IsZero(command().token) : is_there_ && old_ == command().token;
+  done_ = is_zero ? IsZero(command().lock_token) : is_there_ && old_ == command().lock_token;
   if (!done_) return Decision::kKeep;
   if (Swaps(call_.script)) return Change(command().value, command().expires);
   if (call_.script == RespScript::kTimeLeft) {
@@ -239,8 +239,7 @@ Decision RespStringChange::Expire() {
 }
 
 Decision RespStringChange::Change(std::optional<std::string_view> value, Expires expires) {
-  const bool puts =
-      (!value || PutValue(*value)) && PutExpiry(expires) && PutToken(value.has_value());
+  const bool puts = (!value || PutValue(*value)) && PutExpiry(expires) && PutCas(value.has_value());
   return puts ? Decision::kStore : Decision::kKeep;
 }
 
@@ -294,23 +293,23 @@ bool RespStringChange::PutExpiry(Expires expires) {
   return true;
 }
 
-// A change of the expiry alone keeps the token, as memcached's touch does: a column that updates
+// A change of the expiry alone keeps the cas, as memcached's touch does: a column that updates
 // itself is told so.
-bool RespStringChange::PutToken(bool changes_value) {
-  if (call_.container == nullptr || call_.container->token == TokenKind::kHash) return true;
+bool RespStringChange::PutCas(bool changes_value) {
+  if (call_.container == nullptr || call_.container->cas_kind == CasKind::kHash) return true;
   const keyspace::Container& container = *call_.container;
   if (!changes_value) {
-    if (count_ != 0) Put(container.full_layout.token, Value(), /*keeps=*/true);
+    if (count_ != 0) Put(container.full_layout.cas, Value(), /*keeps=*/true);
     return true;
   }
   const keyspace::Keyspaces& keyspaces = *call_.keyspaces;
-  const uint64_t largest = keyspaces.LargestToken(container);
-  const uint64_t token = keyspaces.NextToken(row_.token(), largest);
-  if (token == 0 || token > largest) {
+  const uint64_t largest = keyspaces.LargestCas(container);
+  const uint64_t cas = keyspaces.NextCas(row_.cas(), largest);
+  if (cas == 0 || cas > largest) {
     wrong_ = "CONSTRAINT the cas_column cannot hold the token of this change";
     return false;
   }
-  Put(container.full_layout.token, keyspace::TokenToCell(token, container.token, &token_text_));
+  Put(container.full_layout.cas, keyspace::CasToCell(cas, container.cas_kind, &cas_text_));
   return true;
 }
 

@@ -57,7 +57,7 @@ class RespStringChange final : public model::RowEditor {
   model::Decision Store(std::string_view made);
   model::Decision Change(std::optional<std::string_view> value, Expires expires);
   bool PutValue(std::string_view value);
-  bool PutToken(bool changes_value);
+  bool PutCas(bool changes_value);
   bool PutExpiry(Expires expires);
   void Put(uint32_t column, const model::Value& value, bool keeps = false);
   void PutTold(uint32_t column, const model::Value& value);
@@ -66,13 +66,13 @@ class RespStringChange final : public model::RowEditor {
   base::Buffer text_;
   RespStringRow row_;
   base::Arena arena_;
-  /// The changes of one value column, flags, token and expiry; with more value columns they are in
+  /// The changes of one value column, flags, cas and expiry; with more value columns they are in
   /// `many_`.
   model::CellChange few_[4];
   std::vector<model::CellChange> many_;
   model::CellChange* changes_ = few_;
   size_t count_ = 0;
-  keyspace::TextRoom expiry_text_, token_text_, flags_text_;
+  keyspace::TextRoom expiry_text_, cas_text_, flags_text_;
   bool has_row_ = false;
   bool is_there_ = false;
   bool done_ = false;

@@ -73,7 +73,7 @@ class RespStringRow final : public model::RowSink {
   int64_t expires_ms() const { return expires_ms_; }
   uint32_t flags() const { return flags_; }
   /// 0: the container has no column for it, or it was not read.
-  uint64_t token() const { return token_; }
+  uint64_t cas() const { return cas_; }
 
  private:
   bool Take(const model::Value& cell) {
@@ -96,7 +96,7 @@ class RespStringRow final : public model::RowSink {
       value_ = view_->value();
     expires_ms_ = view_->expiry_ms();
     flags_ = view_->flags();
-    token_ = layout_->token != keyspace::Layout::kNone ? view_->token() : 0;
+    cas_ = layout_->cas != keyspace::Layout::kNone ? view_->cas() : 0;
     return true;
   }
 
@@ -115,7 +115,7 @@ class RespStringRow final : public model::RowSink {
   bool is_another_ = false;
   int64_t expires_ms_ = keyspace::kNever;
   uint32_t flags_ = 0;
-  uint64_t token_ = 0;
+  uint64_t cas_ = 0;
   std::string_view value_;  ///< A view of text_.
 };
 

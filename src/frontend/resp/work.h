@@ -31,10 +31,10 @@ struct RespStringCommand {
   int64_t window_ms = 0;  ///< script: for how long a number is kept.
   bool gets = false;
   RespScript script = RespScript::kNone;
-  std::string_view token;            ///< script: what the string must hold.
-  int64_t token_bytes_compared = 0;  ///< script: so many bytes in front must be the token's.
-  bool adds_time = false;            ///< script: the new time is added to the time that is left.
-  std::string_view wrong_if_there;   ///< The error of the command where the key is there.
+  std::string_view lock_token;            ///< script: what the string must hold.
+  int64_t lock_token_bytes_compared = 0;  ///< script: so many bytes in front must be the token's.
+  bool adds_time = false;           ///< script: the new time is added to the time that is left.
+  std::string_view wrong_if_there;  ///< The error of the command where the key is there.
   bool only_if_absent = false, only_if_there = false;
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.

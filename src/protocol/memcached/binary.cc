@@ -84,7 +84,7 @@ bool Fail(Error error, bool closes, Command* command) {
   return false;
 }
 
-/// A token makes every storing command one that compares: there must be an item to compare with.
+/// A cas makes every storing command one that compares: there must be an item to compare with.
 void SetCas(const BinaryHeader& header, Command* command) {
   if (header.cas == 0) return;
   command->cas = header.cas;

@@ -2,8 +2,8 @@
 //
 // Flow: Parser::Next (parser.h) fills a Command; the code that executes it answers with the
 // functions of encoder.h, which take the same Command and write the reply that its dialect wants,
-// or no reply. The verbs are about meaning: `gets` is kGet that returns the token, `cas` and a
-// binary set with a token are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement.
+// or no reply. The verbs are about meaning: `gets` is kGet that returns the cas, `cas` and a
+// binary set with a cas are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement.
 // `dialect` and the flags below say how the answer looks.
 // Lifetime: views point into the parsed input or the arena, whichever ends first.
 // Errors: a Command with an `error` asks for nothing but that error as its reply; a binary set that
@@ -58,12 +58,12 @@ struct MetaFlags {
   /// The flags whose answer stands in the reply's line, as letters in the order asked for: some of
   /// c f h k l O s t. (v is Command::returns_value.)
   std::string_view returns;
-  std::string_view opaque;     ///< O: the token without its letter.
+  std::string_view opaque;     ///< O: what the reply repeats, without its letter.
   bool key_is_base64 = false;  ///< b: keys are decoded; key_text is the key as sent.
   bool no_update = false;      ///< u (mg): the access does not count as one.
-  bool has_new_cas = false;    ///< E: the token that a change leaves, new_cas.
+  bool has_new_cas = false;    ///< E: the cas that a change leaves, new_cas.
   bool has_recache = false;    ///< R (mg): wins when less than recache_s is left to live.
-  bool invalidates = false;    ///< I: md marks as stale; ms stores over a newer token.
+  bool invalidates = false;    ///< I: md marks as stale; ms stores over a newer cas.
   bool removes_value = false;  ///< x (md): empties the value, with the client flags of F or 0.
   bool has_exptime = false;    ///< T was given; its number is in Command::exptime.
   /// G (ma): unless the number is above `guard` nothing changes, and the answer is NS.
@@ -88,11 +88,11 @@ struct Command {
   bool quiet = false;
   /// The connection is closed after the reply, if there is a reply.
   bool closes = false;
-  bool returns_cas = false;    ///< gets, gats, meta c; binary replies always carry the token.
+  bool returns_cas = false;    ///< gets, gats, meta c; binary replies always carry the cas.
   bool returns_key = false;    ///< Binary getk, gatk; meta k.
   bool returns_value = false;  ///< False: mg without v, ma without v, touch, me.
-  /// `cas` must be the item's token, else the answer is EXISTS. kGet (mg C): the value is not
-  /// returned if `cas` is the item's token.
+  /// `cas` must be the item's cas, else the answer is EXISTS. kGet (mg C): the value is not
+  /// returned if `cas` is the item's cas.
   bool compares_cas = false;
   bool creates = false;  ///< Meta N; binary incr and decr that may create an item.
   /// One or more keys for kGet and kGat, exactly one for other verbs with a key, else none.

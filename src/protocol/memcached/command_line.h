@@ -16,17 +16,17 @@
 
 namespace rowsocket::memcached {
 
-/// The tokens of a line, which blanks separate.
-struct Tokens {
-  static constexpr size_t kKeptMax = model::kMetaTokensMax;
+/// The words of a line, which blanks separate.
+struct LineWords {
+  static constexpr size_t kKeptMax = model::kMetaWordsMax;
 
-  explicit Tokens(std::string_view line);
+  explicit LineWords(std::string_view line);
 
   std::string_view operator[](size_t i) const { return first[i]; }
 
-  std::array<std::string_view, kKeptMax> first;  ///< The first tokens; see `count`.
+  std::array<std::string_view, kKeptMax> first;  ///< The first words; see `count`.
   std::string_view last;
-  size_t count = 0;  ///< The number of all tokens; may be more than kKeptMax.
+  size_t count = 0;  ///< The number of all words; may be more than kKeptMax.
 };
 
 /// The data block that follows a command line.
@@ -43,12 +43,12 @@ inline constexpr uint64_t kDataBlockBytesMax = 0x7fffffff - 2;
 bool ParseLine(std::string_view line, base::Arena& arena, Command* command, DataBlock* data);
 
 /// Parses mn, mg, ms, md, ma, me. Returns false when the verb is none of these.
-bool ParseMeta(const Tokens& tokens, base::Arena& arena, Command* command, DataBlock* data);
+bool ParseMeta(const LineWords& words, base::Arena& arena, Command* command, DataBlock* data);
 
 /// Sets the only key of a command, or the command's error if the key is not allowed.
 void SetKey(std::string_view key, base::Arena& arena, Command* command);
 
-/// Reads the length of a data block; a token that is no length is the command's error.
-void SetDataBlock(std::string_view token, Command* command, DataBlock* data);
+/// Reads the length of a data block; a word that is no length is the command's error.
+void SetDataBlock(std::string_view word, Command* command, DataBlock* data);
 
 }  // namespace rowsocket::memcached

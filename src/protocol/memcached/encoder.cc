@@ -19,7 +19,7 @@ void AppendRefusal(const Command& command, std::string_view text, std::string_vi
       if (!command.quiet) AppendLine(text, out);
       return;
     case Dialect::kMeta: {
-      // ms answers all its flags: the token is 0, the size is that of the value sent.
+      // ms answers all its flags: the cas is 0, the size is that of the value sent.
       const bool stores = command.verb >= Verb::kSet && command.verb <= Verb::kPrepend;
       Item sent;
       sent.value = command.value;
@@ -38,7 +38,7 @@ BinaryStatus NotStoredStatus(Verb verb) {
   return BinaryStatus::kNotStored;
 }
 
-/// Answers a change that was made: a line of text, or in binary the token alone.
+/// Answers a change that was made: a line of text, or in binary the cas alone.
 void AppendSuccess(const Command& command, std::string_view text, uint64_t cas, base::Buffer* out) {
   if (command.quiet) return;
   if (command.dialect != Dialect::kBinary) return AppendLine(text, out);

@@ -28,7 +28,7 @@ namespace rowsocket::memcached {
 struct Item {
   std::string_view value;
   uint32_t client_flags = 0;
-  uint64_t cas = 0;         ///< 0: the container has no tokens.
+  uint64_t cas = 0;         ///< 0: the container has no cas.
   int64_t ttl_s = -1;       ///< t: seconds left to live, -1 for ever.
   uint64_t size = 0;        ///< s: the value's bytes, also where the value itself is not returned.
   bool was_fetched = true;  ///< h: the item was fetched before.
@@ -43,7 +43,7 @@ void AppendMiss(const Command& command, std::string_view key, base::Buffer* out)
 /// `END` of a text get; no bytes in the other dialects.
 void AppendGetEnd(const Command& command, base::Buffer* out);
 
-/// `item`: cas and, for meta, size. (Binary replies carry the new token.)
+/// `item`: cas and, for meta, size. (Binary replies carry the new cas.)
 void AppendStored(const Command& command, const Item& item, base::Buffer* out);
 /// The answer to add when there is an item, to replace, append and prepend when there is none, and
 /// to a guard that was not met.

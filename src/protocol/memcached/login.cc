@@ -17,8 +17,8 @@ constexpr std::string_view kMechanism = "PLAIN";
 constexpr size_t kMechanismBytesMax = 32;  // As in memcached.
 constexpr size_t kBodyBytesMax = model::kMemcachedLineBytesMax;
 /// `set`, key, flags, exptime, bytes.
-constexpr size_t kSetTokens = 5;
-constexpr size_t kBytesToken = 4;
+constexpr size_t kSetWords = 5;
+constexpr size_t kBytesWord = 4;
 
 enum class SaslOpcode : uint8_t { kList = 0x20, kStart = 0x21, kStep = 0x22 };
 
@@ -44,10 +44,9 @@ LoginStep NextTextLogin(std::string_view input, Command* command) {
   }
   std::string_view line = input.substr(0, line_size);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  const Tokens tokens(line);
+  const LineWords words(line);
   uint64_t bytes = 0;
-  if (tokens.count < kSetTokens || tokens[0] != "set" ||
-      !ParseUnsigned(tokens[kBytesToken], &bytes)) {
+  if (words.count < kSetWords || words[0] != "set" || !ParseUnsigned(words[kBytesWord], &bytes)) {
     return Refuse(Error::kUnauthenticated, false, line_size + 1, command);
   }
   if (bytes > kBodyBytesMax) return Refuse(Error::kTooLarge, true, input.size(), command);

@@ -24,7 +24,7 @@ class FlagParser {
   FlagParser(char verb, base::Arena& arena, Command* command)
       : verb_(verb), arena_(arena), command_(command) {}
 
-  void Parse(const Tokens& tokens, size_t first);
+  void Parse(const LineWords& words, size_t first);
 
   /// M's letter, or 0 without M; a blank when M has no letter.
   char mode() const { return mode_; }
@@ -67,12 +67,12 @@ bool FlagParser::IsReturned(char letter) const {
   return letters.find(letter) != std::string_view::npos;
 }
 
-void FlagParser::Parse(const Tokens& tokens, size_t first) {
-  char* const returns = arena_.AllocateBytes(Tokens::kKeptMax);
+void FlagParser::Parse(const LineWords& words, size_t first) {
+  char* const returns = arena_.AllocateBytes(LineWords::kKeptMax);
   size_t returned = 0;
-  for (size_t i = first; i < tokens.count; ++i) {
-    const char letter = tokens[i].front();
-    if (!ParseFlag(tokens[i])) return;
+  for (size_t i = first; i < words.count; ++i) {
+    const char letter = words[i].front();
+    if (!ParseFlag(words[i])) return;
     KeepPlace(letter, static_cast<uint8_t>(i));
     if (IsReturned(letter)) returns[returned++] = letter;
   }
@@ -201,7 +201,7 @@ void SetStoreVerb(char mode, Command* command) {
     case 'S':
       break;
     case 'R':
-      // With a token, kSet means the same: there must be an item to compare with.
+      // With a cas, kSet means the same: there must be an item to compare with.
       if (!command->compares_cas) command->verb = Verb::kReplace;
       break;
     case 'E':
@@ -272,9 +272,9 @@ void Finish(char verb, char mode, Command* command) {
 
 }  // namespace
 
-bool ParseMeta(const Tokens& tokens, base::Arena& arena, Command* command, DataBlock* data) {
-  if (tokens[0].size() != 2) return false;
-  const char verb = tokens[0][1];
+bool ParseMeta(const LineWords& words, base::Arena& arena, Command* command, DataBlock* data) {
+  if (words[0].size() != 2) return false;
+  const char verb = words[0][1];
   if (std::string_view("ngsdae").find(verb) == std::string_view::npos) return false;
   command->dialect = Dialect::kMeta;
   if (verb == 'n') {
@@ -283,29 +283,29 @@ bool ParseMeta(const Tokens& tokens, base::Arena& arena, Command* command, DataB
   }
   SetVerb(verb, command);
   const size_t first_flag = verb == 's' ? 3 : 2;
-  if (tokens.count < first_flag) {
+  if (words.count < first_flag) {
     command->error = Error::kBadFormat;
     return true;
   }
   if (verb == 's') {
-    SetDataBlock(tokens[2], command, data);
+    SetDataBlock(words[2], command, data);
     if (!data->follows) return true;
   }
-  SetKey(tokens[1], arena, command);
-  command->key_text = tokens[1];
+  SetKey(words[1], arena, command);
+  command->key_text = words[1];
   if (command->error != Error::kNone) return true;
-  if (tokens.count > Tokens::kKeptMax) {
+  if (words.count > LineWords::kKeptMax) {
     command->error = Error::kTooManyFlags;
     return true;
   }
   if (verb == 'e') {
     // Only flag b has a meaning for me, and memcached accepts all other flags in silence.
-    const bool encoded = tokens.count > 2 && tokens[2] == "b";
+    const bool encoded = words.count > 2 && words[2] == "b";
     if (encoded && !DecodeKey(arena, command)) command->error = Error::kBadFormat;
     return true;
   }
   FlagParser flags(verb, arena, command);
-  flags.Parse(tokens, first_flag);
+  flags.Parse(words, first_flag);
   Finish(verb, flags.mode(), command);
   return true;
 }

@@ -77,7 +77,7 @@ void TestStore::Store(const Command& command, base::Buffer* out) {
   if (command.compares_cas) {
     if (old == nullptr) return AppendNotFound(command, out);
     if (command.cas != old->cas) {
-      // The command has the token of a late client: its value is stored, and the item is still
+      // The command has the cas of a late client: its value is stored, and the item is still
       // stale.
       const bool may_be_stale = command.meta.invalidates && command.cas != 0;
       if (!may_be_stale || command.cas > old->cas) return AppendExists(command, out);

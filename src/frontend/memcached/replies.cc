@@ -1,5 +1,6 @@
 #include "frontend/memcached/replies.h"
 
+#include "model/cause_texts.h"
 #include "model/error_number.h"
 #include "protocol/memcached/encoder.h"
 #include "protocol/memcached/login.h"
@@ -12,6 +13,48 @@ using memcached::Verb;
 using model::ErrorCode;
 
 namespace {
+
+constexpr std::string_view kNoAccess = "access denied";
+constexpr std::string_view kTableHasChanged = "the container's table has changed or is gone";
+constexpr model::CauseText kCauses[] = {
+    {ErrorCode::kDenied, kNoAccess},
+    {ErrorCode::kUnauth, kNoAccess},
+    {ErrorCode::kAccountRate,
+     "the account has made more requests than "
+     "daemon_memcached_account_requests_per_second allows"},
+    {ErrorCode::kLockTables,
+     "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
+     "(read_only)"},
+    {ErrorCode::kOffline, "the server is offline (offline_mode)"},
+    {ErrorCode::kOpenTable, kTableHasChanged},
+    {ErrorCode::kIdxnum, kTableHasChanged},
+    {ErrorCode::kFld, kTableHasChanged},
+    {ErrorCode::kKilled, "the request was killed"},
+    {ErrorCode::kResultsize, "the reply is larger than daemon_memcached_reply_max_bytes"},
+    {ErrorCode::kGalera,
+     "the server is a node of a Galera cluster, to which the write would not be passed "
+     "(wsrep_on, the table's engine)"},
+    {ErrorCode::kNotReady, "the node is not ready: wsrep_ready, wsrep_reject_queries (1047)"},
+    {ErrorCode::kUnserved, "the library does not do this in this server yet"},
+    {ErrorCode::kTrigger, "the table has triggers"},
+    {ErrorCode::kVersioned, "the table is versioned"},
+    {ErrorCode::kLockWait, "lock wait timeout, innodb_lock_wait_timeout has passed (146)"},
+    {ErrorCode::kDeadlock, "deadlock (149)"},
+    {ErrorCode::kInternal, "error 168"},
+};
+/// kEngine is told by its number, the others by their names.
+constexpr ErrorCode kCausesWithoutWords[] = {
+    ErrorCode::kEngine,       ErrorCode::kCmd,         ErrorCode::kLineLength,
+    ErrorCode::kAuthtype,     ErrorCode::kNeedtls,     ErrorCode::kView,
+    ErrorCode::kSequence,     ErrorCode::kSystemTable, ErrorCode::kTableEngine,
+    ErrorCode::kStmtnum,      ErrorCode::kNumber,      ErrorCode::kInvalueslen,
+    ErrorCode::kFiltertype,   ErrorCode::kFilterfld,   ErrorCode::kOp,
+    ErrorCode::kKlen,         ErrorCode::kValuesCount, ErrorCode::kReadonly,
+    ErrorCode::kModop,        ErrorCode::kToken,       ErrorCode::kClientName,
+    ErrorCode::kKpnum,        ErrorCode::kFilterblob,  ErrorCode::kNotimpl,
+    ErrorCode::kIndexop,      ErrorCode::kCharset,     ErrorCode::kTokenTable,
+    ErrorCode::kTokenDiffers, ErrorCode::kUnavailable, ErrorCode::kGroup};
+static_assert(model::HaveEachCauseOnce(kCauses, kCausesWithoutWords));
 
 void AppendContainerName(const MemcachedWork& work, base::Buffer& out) {
   memcached::Item item;
@@ -33,47 +76,9 @@ BinaryStatus StatusOf(const model::Error& error) {
 }
 
 std::string Explain(const model::Error& error) {
-  switch (error.code) {
-    case ErrorCode::kDenied:
-    case ErrorCode::kUnauth:
-      return "access denied";
-    case ErrorCode::kAccountRate:
-      return "the account has made more requests than "
-             "daemon_memcached_account_requests_per_second allows";
-    case ErrorCode::kLockTables:
-      return "the table is locked (daemon_memcached_wrlock_timeout), or the server is read only "
-             "(read_only)";
-    case ErrorCode::kOffline:
-      return "the server is offline (offline_mode)";
-    case ErrorCode::kOpenTable:
-    case ErrorCode::kIdxnum:
-    case ErrorCode::kFld:
-      return "the container's table has changed or is gone";
-    case ErrorCode::kKilled:
-      return "the request was killed";
-    case ErrorCode::kResultsize:
-      return "the reply is larger than daemon_memcached_reply_max_bytes";
-    case ErrorCode::kGalera:
-      return "the server is a node of a Galera cluster, to which the write would not be passed "
-             "(wsrep_on, the table's engine)";
-    case ErrorCode::kNotReady:
-      return "the node is not ready: wsrep_ready, wsrep_reject_queries (1047)";
-    case ErrorCode::kUnserved:
-      return "the library does not do this in this server yet";
-    case ErrorCode::kTrigger:
-      return "the table has triggers";
-    case ErrorCode::kVersioned:
-      return "the table is versioned";
-    case ErrorCode::kLockWait:
-      return "lock wait timeout, innodb_lock_wait_timeout has passed (146)";
-    case ErrorCode::kDeadlock:
-      return "deadlock (149)";
-    case ErrorCode::kInternal:
-      return "error 168";
-    case ErrorCode::kEngine:
-      break;
-    default:
-      return std::string(model::Name(error.code));
+  if (error.code != ErrorCode::kEngine) {
+    const std::string_view text = model::TextOf(kCauses, error.code);
+    return std::string(text.empty() ? model::Name(error.code) : text);
   }
   const std::string_view meaning = model::MeaningOf(error.number);
   const std::string number = std::to_string(error.number);

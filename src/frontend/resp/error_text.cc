@@ -3,6 +3,7 @@
 
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
+#include "model/cause_texts.h"
 #include "model/error_number.h"
 
 namespace rowsocket::frontend {
@@ -10,6 +11,67 @@ namespace rowsocket::frontend {
 using model::ErrorCode;
 
 namespace {
+
+constexpr std::string_view kNoWritesNow =
+    "READONLY the server takes no writes now: read_only, or the table is locked";
+constexpr std::string_view kNoTableServed =
+    "NOTABLE no table of this name is served here: keys are schema.table:key";
+constexpr model::CauseText kCauses[] = {
+    {ErrorCode::kUnauth, "NOAUTH Authentication required."},
+    {ErrorCode::kDenied, "NOPERM the account lacks a privilege on the table: GRANT it"},
+    {ErrorCode::kNeedtls, "NEEDTLS this port wants TLS (resp_ssl=REQUIRED)"},
+    {ErrorCode::kAccountRate,
+     "RATE the account has made more requests than resp_account_requests_per_second"},
+    {ErrorCode::kLockTables, kNoWritesNow},
+    {ErrorCode::kReadonly, kNoWritesNow},
+    {ErrorCode::kLockWait,
+     "TRYAGAIN not done: the row was locked for longer than innodb_lock_wait_timeout"},
+    {ErrorCode::kDeadlock, "TRYAGAIN not done: a deadlock whenever it was tried"},
+    {ErrorCode::kOpenTable, kNoTableServed},
+    {ErrorCode::kView, kNoTableServed},
+    {ErrorCode::kSequence, kNoTableServed},
+    {ErrorCode::kSystemTable, kNoTableServed},
+    {ErrorCode::kTableEngine, kNoTableServed},
+    {ErrorCode::kIdxnum, "NOTABLE the table has no such index, or no primary key"},
+    {ErrorCode::kFld, "NOFIELD the table has no column of this name beside its key"},
+    {ErrorCode::kKpnum,
+     "NOROW the key has not one value for each column of a unique index: a:b, \\: is a "
+     "colon"},
+    {ErrorCode::kResultsize, "TOOLARGE the reply is larger than resp_reply_max_bytes"},
+    {ErrorCode::kTrigger, "CONSTRAINT the table has triggers, which are not run: write it by SQL"},
+    {ErrorCode::kVersioned, "CONSTRAINT the table is system-versioned: write it by SQL"},
+    {ErrorCode::kTokenTable,
+     "NOTOKENS the table rowsocket.tokens is not there or not as it should be: run "
+     "rowsocket_tokens.sql"},
+    {ErrorCode::kTokenDiffers,
+     "TOKENDIFFERS the token was used for another transaction; nothing was done"},
+    {ErrorCode::kIndexop, "NOTSERVED this index has no order: use another one, or SQL"},
+    {ErrorCode::kFilterblob,
+     "NOTSERVED ROW.REQUIRE compares no column of BLOB or TEXT: use another one, or SQL"},
+    {ErrorCode::kCharset,
+     "CONSTRAINT the value of ROW.REQUIRE has a character that the column's character set "
+     "does not have"},
+    {ErrorCode::kGroup, "CONSTRAINT the table's engine cannot take a write back"},
+    {ErrorCode::kUnserved,
+     "NOTSERVED the library does not serve this table in this server: use SQL"},
+    {ErrorCode::kGalera,
+     "NOTSERVED the Galera cluster would not get this write: wsrep_on, or the table's "
+     "engine"},
+    {ErrorCode::kOffline, "OFFLINE the server's offline_mode is ON"},
+    {ErrorCode::kNotReady,
+     "OFFLINE the node of the Galera cluster is not ready: wsrep_ready, "
+     "wsrep_reject_queries (1047)"},
+    {ErrorCode::kKilled, "KILLED not done: KILL, or the server's shutdown, ended the request"},
+    {ErrorCode::kInternal, "ERR the server failed without saying why (168)"},
+};
+/// kEngine is told by its number, the others by their names.
+constexpr ErrorCode kCausesWithoutWords[] = {
+    ErrorCode::kEngine,     ErrorCode::kCmd,    ErrorCode::kLineLength,  ErrorCode::kAuthtype,
+    ErrorCode::kStmtnum,    ErrorCode::kNumber, ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
+    ErrorCode::kFilterfld,  ErrorCode::kOp,     ErrorCode::kKlen,        ErrorCode::kValuesCount,
+    ErrorCode::kModop,      ErrorCode::kToken,  ErrorCode::kClientName,  ErrorCode::kNotimpl,
+    ErrorCode::kUnavailable};
+static_assert(model::HaveEachCauseOnce(kCauses, kCausesWithoutWords));
 
 std::string Quoted(std::string_view name, char quote) {
   std::string text(1, quote);
@@ -47,6 +109,20 @@ std::string_view PrivilegesOf(RespVerb verb) {
   return IsStringVerb(verb) && !ReadsString(verb) ? "SELECT, INSERT, UPDATE" : "SELECT";
 }
 
+/// What a client is told of a number of the engine or the server.
+std::string TextOfNumber(int code) {
+  const std::string_view meaning = model::MeaningOf(code);
+  const std::string number = std::to_string(code);
+  const bool is_read_only = model::IsOfReadOnly(code);
+  if (model::IsOfServer(code) || is_read_only) {
+    return (is_read_only ? "READONLY " : "ERR ") +
+           (meaning.empty() ? "the server failed: perror " + number + " says why"
+                            : std::string(meaning) + " (" + number + ")");
+  }
+  return "CONSTRAINT " + (meaning.empty() ? "the server refuses it with error " + number
+                                          : std::string(meaning) + " (" + number + ")");
+}
+
 }  // namespace
 
 std::string Blame(size_t number) {
@@ -79,84 +155,11 @@ std::string RespNoTable(const RespCall& call, bool tells) {
 
 std::string RespErrorText(const model::Error& error, const RespWork& work) {
   if (!work.wrong.empty()) return std::string(work.wrong);
-  switch (error.code) {
-    case ErrorCode::kUnauth:
-      return "NOAUTH Authentication required.";
-    case ErrorCode::kDenied:
-      return "NOPERM the account lacks a privilege on the table: GRANT it";
-    case ErrorCode::kNeedtls:
-      return "NEEDTLS this port wants TLS (resp_ssl=REQUIRED)";
-    case ErrorCode::kAccountRate:
-      return "RATE the account has made more requests than resp_account_requests_per_second";
-    case ErrorCode::kLockTables:
-    case ErrorCode::kReadonly:
-      return "READONLY the server takes no writes now: read_only, or the table is locked";
-    case ErrorCode::kLockWait:
-      return "TRYAGAIN not done: the row was locked for longer than innodb_lock_wait_timeout";
-    case ErrorCode::kDeadlock:
-      return "TRYAGAIN not done: a deadlock whenever it was tried";
-    case ErrorCode::kOpenTable:
-    case ErrorCode::kView:
-    case ErrorCode::kSequence:
-    case ErrorCode::kSystemTable:
-    case ErrorCode::kTableEngine:
-      return "NOTABLE no table of this name is served here: keys are schema.table:key";
-    case ErrorCode::kIdxnum:
-      return "NOTABLE the table has no such index, or no primary key";
-    case ErrorCode::kFld:
-      return "NOFIELD the table has no column of this name beside its key";
-    case ErrorCode::kKpnum:
-      return "NOROW the key has not one value for each column of a unique index: a:b, \\: is a "
-             "colon";
-    case ErrorCode::kResultsize:
-      return "TOOLARGE the reply is larger than resp_reply_max_bytes";
-    case ErrorCode::kTrigger:
-      return "CONSTRAINT the table has triggers, which are not run: write it by SQL";
-    case ErrorCode::kVersioned:
-      return "CONSTRAINT the table is system-versioned: write it by SQL";
-    case ErrorCode::kTokenTable:
-      return "NOTOKENS the table rowsocket.tokens is not there or not as it should be: run "
-             "rowsocket_tokens.sql";
-    case ErrorCode::kTokenDiffers:
-      return "TOKENDIFFERS the token was used for another transaction; nothing was done";
-    case ErrorCode::kIndexop:
-      return "NOTSERVED this index has no order: use another one, or SQL";
-    case ErrorCode::kFilterblob:
-      return "NOTSERVED ROW.REQUIRE compares no column of BLOB or TEXT: use another one, or SQL";
-    case ErrorCode::kCharset:
-      return "CONSTRAINT the value of ROW.REQUIRE has a character that the column's character set "
-             "does not have";
-    case ErrorCode::kGroup:
-      return "CONSTRAINT the table's engine cannot take a write back";
-    case ErrorCode::kUnserved:
-      return "NOTSERVED the library does not serve this table in this server: use SQL";
-    case ErrorCode::kGalera:
-      return "NOTSERVED the Galera cluster would not get this write: wsrep_on, or the table's "
-             "engine";
-    case ErrorCode::kOffline:
-      return "OFFLINE the server's offline_mode is ON";
-    case ErrorCode::kNotReady:
-      return "OFFLINE the node of the Galera cluster is not ready: wsrep_ready, "
-             "wsrep_reject_queries (1047)";
-    case ErrorCode::kKilled:
-      return "KILLED not done: KILL, or the server's shutdown, ended the request";
-    case ErrorCode::kInternal:
-      return "ERR the server failed without saying why (168)";
-    case ErrorCode::kEngine:
-      break;
-    default:
-      return "CONSTRAINT " + std::string(model::Name(error.code));
+  if (error.code == ErrorCode::kEngine) {
+    return TextOfNumber(error.number);
   }
-  const std::string_view meaning = model::MeaningOf(error.number);
-  const std::string number = std::to_string(error.number);
-  const bool is_read_only = model::IsOfReadOnly(error.number);
-  if (model::IsOfServer(error.number) || is_read_only) {
-    return (is_read_only ? "READONLY " : "ERR ") +
-           (meaning.empty() ? "the server failed: perror " + number + " says why"
-                            : std::string(meaning) + " (" + number + ")");
-  }
-  return "CONSTRAINT " + (meaning.empty() ? "the server refuses it with error " + number
-                                          : std::string(meaning) + " (" + number + ")");
+  const std::string_view text = model::TextOf(kCauses, error.code);
+  return text.empty() ? "CONSTRAINT " + std::string(model::Name(error.code)) : std::string(text);
 }
 
 }  // namespace rowsocket::frontend

@@ -157,6 +157,7 @@ TEST(RespErrorTest, AnErrorThatIsNoFaultOfTheRowIsNoConstraint) {
     EXPECT_EQ(std::string(word) + " ", text.substr(0, word.size() + 1));
     EXPECT_NE(RespErrorOf("OOM"), RespErrorOf(text)) << text;
   }
+  EXPECT_EQ("CONSTRAINT stmtnum", RespErrorText({ErrorCode::kStmtnum}, RespWork()));
 }
 
 TEST_F(RespTest, ARequestThatIsKilledHasFailedAndOneOfAServerThatIsOfflineIsRejected) {

@@ -71,7 +71,7 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
   if (IsMoveVerb(command.verb)) return MakeMoveCalls(command, arguments, arena, calls, error);
-  const size_t step = command.verb == Verb::kMSet || command.verb == Verb::kMSetNx ? 2 : 1;
+  const size_t step = TraitsOf(command.verb).has_pairs() ? 2 : 1;
   if (arguments.size() % step == 0 && step == 2) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
     return false;
@@ -95,7 +95,7 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
 
 bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                             RespCall* call, std::string* error) const {
-  const bool sets = command.verb == Verb::kHSet || command.verb == Verb::kHMSet;
+  const bool sets = TraitsOf(command.verb).fields == RespFields::kPairs;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
     return false;

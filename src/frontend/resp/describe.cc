@@ -13,8 +13,6 @@ using Verb = RespVerb;
 
 namespace {
 
-bool HasPairs(Verb verb) { return verb == Verb::kMSet || verb == Verb::kMSetNx; }
-
 // COMMAND GETKEYS: which of a command's arguments are its keys. EVAL says itself how many it has.
 void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
   if (asked.size() < 2) {
@@ -39,7 +37,7 @@ void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
   // them.
   if (end > asked.size())
     return resp::AppendError("ERR Invalid number of arguments specified for command", out);
-  const size_t step = HasPairs(command->verb) ? 2 : 1;
+  const size_t step = TraitsOf(command->verb).has_pairs() ? 2 : 1;
   std::vector<std::string_view> keys;
   for (auto at = static_cast<size_t>(command->first_key); at < end; at += step) {
     keys.push_back(asked[at]);
@@ -59,7 +57,10 @@ void RespFrontend::AppendCommand(Arguments arguments, base::Buffer& out) const {
     resp::AppendSimple(command.writes ? "write" : "readonly", &out);
     resp::AppendInteger(command.first_key, &out);
     resp::AppendInteger(command.last_key, &out);
-    resp::AppendInteger(command.first_key == 0 ? 0 : HasPairs(command.verb) ? 2 : 1, &out);
+    resp::AppendInteger(command.first_key == 0               ? 0
+                        : TraitsOf(command.verb).has_pairs() ? 2
+                                                             : 1,
+                        &out);
     for (int i = 0; i < 4; ++i) resp::AppendSet(0, state_.version, &out);  // From categories on.
   };
   size_t served = 0;

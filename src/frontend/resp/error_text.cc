@@ -83,31 +83,7 @@ std::string Quoted(std::string_view name, char quote) {
 }
 
 /// What the account needs on the table for the command.
-std::string_view PrivilegesOf(RespVerb verb) {
-  switch (verb) {
-    case RespVerb::kFlush:
-    case RespVerb::kDel:
-    case RespVerb::kGetDel:
-      return "SELECT, DELETE";
-    case RespVerb::kHDel:
-    case RespVerb::kHIncrBy:
-    case RespVerb::kHIncrByFloat:
-    case RespVerb::kPersist:
-    case RespVerb::kGetEx:
-      return "SELECT, UPDATE";
-    case RespVerb::kExpire:
-      return "SELECT, UPDATE, DELETE";
-    case RespVerb::kEval:
-      return "SELECT, INSERT, UPDATE, DELETE";
-    case RespVerb::kHSet:
-    case RespVerb::kHMSet:
-    case RespVerb::kHSetNx:
-      return "SELECT, INSERT, UPDATE";
-    default:
-      break;
-  }
-  return IsStringVerb(verb) && !ReadsString(verb) ? "SELECT, INSERT, UPDATE" : "SELECT";
-}
+std::string_view PrivilegesOf(RespVerb verb) { return TraitsOf(verb).privileges; }
 
 /// What a client is told of a number of the engine or the server.
 std::string TextOfNumber(int code) {

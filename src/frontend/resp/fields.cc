@@ -12,11 +12,6 @@ bool HasFields(const RespCall& call) {
   return call.keyspace != nullptr && !call.keyspace->fields.empty();
 }
 
-bool MayLack(Verb verb) {
-  return verb == Verb::kHGet || verb == Verb::kHMGet || verb == Verb::kHExists ||
-         verb == Verb::kHStrLen || verb == Verb::kHDel;
-}
-
 }  // namespace
 
 bool IsExpiry(const RespCall& call, std::string_view column) {
@@ -54,23 +49,19 @@ bool IsHidden(const RespCall& call, std::string_view column) {
 
 bool HideFields(RespCall* call) {
   const Verb verb = call->verb;
-  if ((!HasFields(*call) && call->expiring_container == nullptr) ||
-      !(verb == Verb::kRequire || NamesFields(verb)))
-    return true;
+  if ((!HasFields(*call) && call->expiring_container == nullptr) || !NamesFields(verb)) return true;
   const auto& arguments = call->arguments;
-  const bool has_many = verb == Verb::kHMGet || verb == Verb::kHDel;
-  const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
-  const size_t end = has_many || has_pairs ? arguments.size() : 3;
-  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) {
+  const size_t end = EndOfFields(verb, arguments.size());
+  for (size_t i = 2; i < end; i += StepOfFields(verb)) {
     if (!IsHidden(*call, arguments[i])) continue;
-    if (!MayLack(verb)) return false;
+    if (!TraitsOf(verb).may_lack_fields()) return false;
     call->skips_unknown = true;
   }
   return true;
 }
 
 bool MayLackFields(const RespCall& call) {
-  return !call.is_string && !call.skips_unknown && MayLack(call.verb);
+  return !call.is_string && !call.skips_unknown && TraitsOf(call.verb).may_lack_fields();
 }
 
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {

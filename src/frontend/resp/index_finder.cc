@@ -44,12 +44,10 @@ void WriteShape(const RespCall& call, std::string* shape) {
   if (call.expiring_container != nullptr)
     AppendSized(call.expiring_container->definition.expire_time_column, shape);
   const Verb verb = call.verb;
-  if (!NamesFields(verb) && verb != Verb::kRequire) return;
-  const bool has_pairs = verb == Verb::kHSet || verb == Verb::kHMSet;
-  const bool has_many = has_pairs || verb == Verb::kHMGet || verb == Verb::kHDel;
-  const size_t end = has_many ? call.arguments.size() : 3;
+  if (!NamesFields(verb)) return;
+  const size_t end = EndOfFields(verb, call.arguments.size());
   // No column has a longer name, so that the rest tells nothing more.
-  for (size_t i = 2; i < end; i += has_pairs ? 2 : 1) {
+  for (size_t i = 2; i < end; i += StepOfFields(verb)) {
     AppendSized(call.arguments[i].substr(0, model::kNameBytesMax + 1), shape);
   }
 }

@@ -58,7 +58,7 @@ bool RespFrontend::LocateInKeyspace(const Keyspace& keyspace, bool writes, base:
   const std::string_view key = call->arguments[call->key_at].substr(definition.prefix.size());
   const bool is_value = definition.kind == KeyspaceDefinition::Kind::kValue;
   if (is_value)
-    writes = !ReadsString(call->verb);
+    writes = !TraitsOf(call->verb).reads_string();
   else if (call->verb == Verb::kPersist)
     writes = !definition.expires.empty();
   if (writes && definition.read_only) {

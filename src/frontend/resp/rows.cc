@@ -23,11 +23,13 @@ using Verb = RespVerb;
 
 namespace {
 
+/// Whether the command reads all columns but those of the key.
 bool ReadsAll(Verb verb) {
   return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
          verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kHRandField ||
          verb == Verb::kMemoryUsage || verb == Verb::kWatch || verb == Verb::kWatched;
 }
+
 bool ParseOp(std::string_view text, model::CompareOp* op) {
   constexpr std::pair<std::string_view, model::CompareOp> kOps[] = {
       {"=", model::CompareOp::kEq},  {"!=", model::CompareOp::kNe}, {">", model::CompareOp::kGt},
@@ -263,10 +265,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
   }
 }
 
-bool SetsFields(Verb verb) {
-  return verb == Verb::kHSet || verb == Verb::kHMSet || verb == Verb::kHSetNx ||
-         verb == Verb::kHIncrBy || verb == Verb::kHIncrByFloat;
-}
+bool SetsFields(Verb verb) { return ChangesFields(verb) && verb != Verb::kHDel; }
 
 void NameFields(const RespCall& call, engine::IndexNames* names) {
   const auto& arguments = call.arguments;
@@ -281,9 +280,12 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
     if (!names->keeps_listed_columns) ShowFields(call, /*all=*/true, names);
     return;
   }
-  if (verb == Verb::kRequire) names->filter_columns.emplace_back(arguments[2]);
+  if (verb == Verb::kRequire) {
+    names->filter_columns.emplace_back(arguments[2]);
+    return;
+  }
   if (!NamesFields(verb)) return;
-  if (verb == Verb::kHSet || verb == Verb::kHMSet) {
+  if (TraitsOf(verb).fields == RespFields::kPairs) {
     for (size_t i = 2; i + 1 < arguments.size(); i += 2) {
       const auto known = std::find(names->columns.begin(), names->columns.end(), arguments[i]);
       if (known == names->columns.end()) names->columns.emplace_back(arguments[i]);

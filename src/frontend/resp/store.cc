@@ -343,14 +343,6 @@ RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& a
   return stored;
 }
 
-bool ReadsString(Verb verb) {
-  return verb == Verb::kGet || verb == Verb::kMGet || verb == Verb::kStrLen ||
-         verb == Verb::kGetRange || verb == Verb::kExists || verb == Verb::kType ||
-         verb == Verb::kMemoryUsage || verb == Verb::kObjectEncoding || verb == Verb::kTtl ||
-         verb == Verb::kExpireTime || verb == Verb::kMoveTake || verb == Verb::kWatch ||
-         verb == Verb::kWatched;
-}
-
 namespace {
 
 std::string_view PrepareRead(RespCall& call, base::Arena& arena) {
@@ -439,7 +431,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
 std::string_view PrepareString(RespCall& call, base::Arena& arena) {
   model::Request& request = call.request;
   request.relaxed = call.container != nullptr && call.container->relaxed;
-  if (ReadsString(call.verb)) return PrepareRead(call, arena);
+  if (TraitsOf(call.verb).reads_string()) return PrepareRead(call, arena);
   call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
@@ -450,7 +442,7 @@ std::string_view PrepareString(RespCall& call, base::Arena& arena) {
 Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& session,
                       base::Buffer& out) {
   if (call.move != nullptr) return ExecuteMove(work, call, session, out);
-  if (ReadsString(call.verb)) {
+  if (TraitsOf(call.verb).reads_string()) {
     thread_local base::Buffer text;
     if (text.capacity() > model::kKeptValueBytesMax) text.Release();
     RespStringRow row(call, text);

@@ -15,8 +15,6 @@ namespace rowsocket::frontend {
 void NameStore(engine::IndexNames* names);
 RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena);
 
-/// Whether the command only reads its string.
-bool ReadsString(RespVerb verb);
 /// What the options of a command say. Empty, or the text of an error.
 std::string_view PrepareString(RespCall& call, base::Arena& arena);
 /// EXPIRE and its kin, on any key.

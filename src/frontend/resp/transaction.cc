@@ -15,13 +15,6 @@ using Verb = RespVerb;
 
 namespace {
 
-/// Whether the command may stand between MULTI and EXEC.
-bool MayBeQueued(Verb verb) {
-  return (AsksEngine(verb) && !NamesManyKeys(verb) && verb != Verb::kMSetNx) ||
-         verb == Verb::kPing || verb == Verb::kEcho || verb == Verb::kPublish ||
-         verb == Verb::kOnce || verb == Verb::kTime || verb == Verb::kUnwatch;
-}
-
 /// What a command takes of a transaction's bytes: an empty argument takes memory, too.
 size_t BytesOf(std::span<const std::string_view> arguments) {
   size_t bytes = arguments.size() * sizeof(std::string);
@@ -48,7 +41,7 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
     settings_.info->AddRefused(command);
     return refuse(command.refusal);
   }
-  if (!MayBeQueued(command.verb)) {
+  if (!TraitsOf(command.verb).may_be_queued()) {
     return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
                   "'");
   }
@@ -233,7 +226,8 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
       return consumed;
     }
     bytes += BytesOf(step.arguments);
-    const bool is_wrong = !MayBeQueued(command->verb) || command->verb == Verb::kWatch ||
+    const bool is_wrong = !TraitsOf(command->verb).may_be_queued() ||
+                          command->verb == Verb::kWatch ||
                           bytes > settings_.limits.line_bytes_max ||
                           transaction.commands == model::kRespCommandsMax ||
                           (command->verb == Verb::kOnce &&

@@ -1,0 +1,150 @@
+// Keys with a prefix of rowsocket.keyspaces, on the engine in memory.
+#include "keyspace/keyspaces.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "exec/turn.h"
+#include "frontend/resp/resp_fixture.h"
+#include "keyspace/time.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+/// EVAL of the script of rate-limit-redis, without its key and argument.
+constexpr const char* kCountInWindow =
+    "EVAL 'local windowMs = tonumber(ARGV[1]) "
+    "local timeToExpire = redis.call(\"PTTL\", KEYS[1]) "
+    "if timeToExpire <= 0 then "
+    "redis.call(\"SET\", KEYS[1], 1, \"PX\", windowMs) "
+    "return { 1, windowMs } end "
+    "local totalHits = redis.call(\"INCR\", KEYS[1]) "
+    "return { totalHits, timeToExpire }' 1 ";
+/// EVAL of the scripts by which redis-py lets a lock expire anew, without their key and arguments.
+constexpr const char* kReacquire =
+    "EVAL 'if redis.call(\"get\",KEYS[1]) == ARGV[1] then "
+    "return redis.call(\"pexpire\",KEYS[1],ARGV[2]) else return 0 end' 1 ";
+constexpr const char* kExtend =
+    "EVAL 'local token = redis.call(\"get\", KEYS[1]) "
+    "if not token or token ~= ARGV[1] then return 0 end "
+    "local expiration = redis.call(\"pttl\", KEYS[1]) "
+    "if not expiration then expiration = 0 end "
+    "if expiration < 0 then return 0 end "
+    "local newttl = ARGV[2] "
+    "if ARGV[3] == \"0\" then newttl = ARGV[2] + expiration end "
+    "redis.call(\"pexpire\", KEYS[1], newttl) "
+    "return 1' 1 ";
+
+/// `i:` is the prefix of a container whose items neither expire nor have flags or tokens, `e:` that
+/// of one whose items expire, `n:` that of one whose keys are integers, `p/` that of rows with the
+/// fields v and gone, which is no column, `s/` that of rows that expire.
+class RespKeyspacesTest : public RespTest {
+ protected:
+  RespKeyspacesTest() {
+    store_.CreateTable({"shop.items", {"id", "value"}, {{"PRIMARY", {0}}}});
+    engine::ColumnFacts integer;
+    integer.kind = engine::ColumnFacts::Kind::kInteger;
+    store_.CreateTable(
+        {"shop.numbers", {"id", "value"}, {{"PRIMARY", {0}}}, false, false, {{"id", integer}}},
+        {{"7", "1"}});
+    engine::ColumnFacts seconds;
+    seconds.kind = engine::ColumnFacts::Kind::kDecimal;
+    seconds.decimals = 3;
+    seconds.is_nullable = true;
+    store_.CreateTable({"shop.passing",
+                        {"id", "value", "expires"},
+                        {{"PRIMARY", {0}}},
+                        false,
+                        false,
+                        {{"expires", seconds}}});
+    store_.CreateTable({"shop.session",
+                        {"id", "user", "expires"},
+                        {{"PRIMARY", {0}}},
+                        false,
+                        false,
+                        {{"expires", seconds}}});
+    store_.CreateTable(
+        {"innodb_memcache.containers",
+         {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
+          "expire_time_column", "unique_idx_name_on_key"},
+         {{"PRIMARY", {0}}}},
+        {{"items", "shop", "items", "id", "value", "0", "0", "0", "PRIMARY"},
+         {"numbers", "shop", "numbers", "id", "value", "0", "0", "0", "PRIMARY"},
+         {"passing", "shop", "passing", "id", "value", "0", "0", "expires", "PRIMARY"}});
+    MakeKeyspaces(/*items_read_only=*/false);
+    SetPolicies("innodb_only", "innodb_only", "innodb_only");
+    settings_.keyspaces = &keyspaces_;
+    frontend_.emplace(settings_);
+  }
+
+  void MakeKeyspaces(bool items_read_only) {
+    const char* const read_only = items_read_only ? "1" : "0";
+    store_.CreateTable({"rowsocket.keyspaces",
+                        {"prefix", "kind", "container", "db_schema", "db_table", "db_index",
+                         "fields", "if_absent", "read_only", "expires"},
+                        {{"PRIMARY", {0}}}},
+                       {{"i:", "value", "items", "", "", "", "", "insert", read_only, ""},
+                        {"e:", "value", "passing", "", "", "", "", "insert", "0", ""},
+                        {"n:", "value", "numbers", "", "", "", "", "insert", "0", ""},
+                        {"p/", "row", "", "shop", "t", "", "v,gone", "insert", "0", ""},
+                        {"s/", "row", "", "shop", "session", "", "", "insert", "0", "expires"}});
+    keyspaces_.catalog.RefreshNow(session_);
+  }
+
+  /// A turn parses the text as one request, and stops at it. The wait lane then has to refuse it,
+  /// because `i:` is read only by now, and throws it away.
+  void RefuseInLane(const std::string& text) {
+    EXPECT_EQ(exec::Item::Kind::kRequest, Parse(text).kind) << text;
+    frontend_->Rewind();
+    MakeKeyspaces(/*items_read_only=*/true);
+    exec::Item item;
+    frontend_->ParseForLane(text, arena_, &item);
+    EXPECT_EQ(exec::Item::Kind::kReply, item.kind) << text;
+    frontend_->Rewind();
+  }
+  /// A command of another client.
+  void DoElsewhere(const std::string& command) {
+    const std::string line = command + "\r\n";
+    RespFrontend other(settings_);
+    exec::Item item;
+    other.Parse(line, /*behind_requests=*/false, arena_, &item);
+    ASSERT_EQ(exec::Item::Kind::kRequest, item.kind) << command;
+    base::Buffer out;
+    session_.BeginTurn(/*writes=*/true);
+    EXPECT_TRUE(other.Execute(item, session_, out).ok()) << command;
+    session_.Commit();
+    other.Finished(item, {});
+  }
+
+  void SetPolicies(const std::string& get, const std::string& set, const std::string& remove) {
+    store_.CreateTable(
+        {"innodb_memcache.cache_policies",
+         {"policy_name", "get_policy", "set_policy", "delete_policy", "flush_policy"},
+         {{"PRIMARY", {0}}}},
+        {{"cache_policy", get, set, remove, "innodb_only"}});
+    keyspaces_.catalog.RefreshNow(session_);
+  }
+
+  keyspace::Keyspaces keyspaces_{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
+};
+
+TEST_F(RespKeyspacesTest, AConditionOnAColumnThatIsNotThereSaysWhereItMayBe) {
+  const std::string no_column =
+      "NOFIELD the table has no column of this name beside its key, or `fields` of "
+      "rowsocket.keyspaces leaves it out\r\n";
+  Ask("MULTI");
+  EXPECT_EQ("+QUEUED\r\n", Ask("ROW.REQUIRE p/1 gone > 1"));
+  EXPECT_EQ("-EXECABORT nothing was done: command 1: " + no_column, Ask("EXEC"));
+  Ask("MULTI");
+  EXPECT_EQ("-" + no_column, Ask("ROW.REQUIRE p/1 w > 1"));
+  Ask("DISCARD");
+  EXPECT_EQ(
+      "-NOFIELD `fields` of rowsocket.keyspaces has a column that the table does not have\r\n",
+      Ask("HGETALL p/1"));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/require.h"
 #include "frontend/memcached/exptime.h"
 #include "protocol/memcached/numbers.h"
 
@@ -82,8 +83,19 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
       case Verb::kGat:
         decision = Touch();
         break;
-      default:
+      case Verb::kGet:
         decision = GetOrCreate();
+        break;
+      case Verb::kNone:
+      case Verb::kFlushAll:
+      case Verb::kNoop:
+      case Verb::kVersion:
+      case Verb::kVerbosity:
+      case Verb::kStats:
+      case Verb::kMetaDebug:
+      case Verb::kClientName:
+      case Verb::kQuit:
+        ROWSOCKET_REQUIRE(!"a command without an edit has no decision");
         break;
     }
   }

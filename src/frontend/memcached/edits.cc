@@ -1,5 +1,6 @@
 #include "frontend/memcached/edits.h"
 
+#include "base/require.h"
 #include "engine/statements.h"
 #include "frontend/memcached/editor.h"
 #include "frontend/memcached/exptime.h"
@@ -194,9 +195,18 @@ bool IsEdit(const Command& command) {
     case Verb::kIncrement:
     case Verb::kDecrement:
       return true;
-    default:
+    case Verb::kNone:
+    case Verb::kFlushAll:
+    case Verb::kNoop:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kStats:
+    case Verb::kMetaDebug:
+    case Verb::kClientName:
+    case Verb::kQuit:
       return false;
   }
+  return false;
 }
 
 model::Request EditRequest(const MemcachedWork& work) {
@@ -254,8 +264,19 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
       edit->may_insert = command.creates;
       sets_expiry = true;
       break;
-    default:
+    case Verb::kGet:
       edit->may_insert = command.creates;
+      break;
+    case Verb::kNone:
+    case Verb::kFlushAll:
+    case Verb::kNoop:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kStats:
+    case Verb::kMetaDebug:
+    case Verb::kClientName:
+    case Verb::kQuit:
+      ROWSOCKET_REQUIRE(!"a command without an edit needs no rights of one");
       break;
   }
   if (sets_expiry) updates(layout.expiry);

@@ -15,6 +15,69 @@ bool IsCounted(memcached::Error error) {
   return error == memcached::Error::kNone || error == memcached::Error::kBadDataChunk;
 }
 
+/// Counts what the verb of a command about so many keys has done.
+void CountByVerb(MemcachedCounters& counters, const Command& command, size_t keys,
+                 const MemcachedTally& tally) {
+  switch (command.verb) {
+    case Verb::kGat:
+      // An mg with T counts as a touch only if it found an item.
+      if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
+        counters.Add(MemcachedStat::kTouches, keys);
+        counters.Add(MemcachedStat::kTouchHits, tally.hits);
+        counters.Add(MemcachedStat::kTouchMisses, tally.misses);
+        break;
+      }
+      [[fallthrough]];
+    case Verb::kGet:
+      counters.Add(MemcachedStat::kGets, keys);
+      counters.Add(MemcachedStat::kHits, tally.hits);
+      counters.Add(MemcachedStat::kMisses, tally.misses);
+      break;
+    case Verb::kTouch:
+      counters.Add(MemcachedStat::kTouches);
+      counters.Add(MemcachedStat::kTouchHits, tally.hits);
+      counters.Add(MemcachedStat::kTouchMisses, tally.misses);
+      break;
+    case Verb::kDelete:
+      counters.Add(MemcachedStat::kDeleteHits, tally.hits);
+      counters.Add(MemcachedStat::kDeleteMisses, tally.misses + tally.bad_cas);
+      break;
+    case Verb::kIncrement:
+      counters.Add(MemcachedStat::kIncrHits, tally.hits);
+      counters.Add(MemcachedStat::kIncrMisses, tally.misses);
+      break;
+    case Verb::kDecrement:
+      counters.Add(MemcachedStat::kDecrHits, tally.hits);
+      counters.Add(MemcachedStat::kDecrMisses, tally.misses);
+      break;
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+      if (!IsCounted(command.error)) break;
+      counters.Add(MemcachedStat::kCmdSet);
+      counters.Add(MemcachedStat::kSets, tally.stored);
+      if (!command.compares_cas) break;
+      counters.Add(MemcachedStat::kCasHits, tally.stored);
+      counters.Add(MemcachedStat::kCasMisses, tally.misses);
+      counters.Add(MemcachedStat::kCasBadval, tally.bad_cas);
+      break;
+    case Verb::kFlushAll:
+      counters.Add(MemcachedStat::kFlushes);
+      break;
+    case Verb::kNone:
+    case Verb::kNoop:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kStats:
+    case Verb::kMetaDebug:
+    case Verb::kClientName:
+    case Verb::kQuit:
+      break;
+  }
+}
+
 }  // namespace
 
 void MemcachedFrontend::CountDetails(const MemcachedWork& work, bool is_answered) {
@@ -79,57 +142,7 @@ void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
   if (command.dialect == memcached::Dialect::kMeta) counters.Add(MemcachedStat::kMetaCommands);
   counters.Add(MemcachedStat::kExpired, IsGet(command.verb) ? tally.expired : 0);
   if (item.kind == Item::Kind::kRequest) CountContainers(work, !answer.ok() || tally.failed);
-  switch (command.verb) {
-    case Verb::kGat:
-      // An mg with T counts as a touch only if it found an item.
-      if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
-        counters.Add(MemcachedStat::kTouches, work.targets.size());
-        counters.Add(MemcachedStat::kTouchHits, tally.hits);
-        counters.Add(MemcachedStat::kTouchMisses, tally.misses);
-        break;
-      }
-      [[fallthrough]];
-    case Verb::kGet:
-      counters.Add(MemcachedStat::kGets, work.targets.size());
-      counters.Add(MemcachedStat::kHits, tally.hits);
-      counters.Add(MemcachedStat::kMisses, tally.misses);
-      break;
-    case Verb::kTouch:
-      counters.Add(MemcachedStat::kTouches);
-      counters.Add(MemcachedStat::kTouchHits, tally.hits);
-      counters.Add(MemcachedStat::kTouchMisses, tally.misses);
-      break;
-    case Verb::kDelete:
-      counters.Add(MemcachedStat::kDeleteHits, tally.hits);
-      counters.Add(MemcachedStat::kDeleteMisses, tally.misses + tally.bad_cas);
-      break;
-    case Verb::kIncrement:
-      counters.Add(MemcachedStat::kIncrHits, tally.hits);
-      counters.Add(MemcachedStat::kIncrMisses, tally.misses);
-      break;
-    case Verb::kDecrement:
-      counters.Add(MemcachedStat::kDecrHits, tally.hits);
-      counters.Add(MemcachedStat::kDecrMisses, tally.misses);
-      break;
-    case Verb::kSet:
-    case Verb::kAdd:
-    case Verb::kReplace:
-    case Verb::kAppend:
-    case Verb::kPrepend:
-      if (!IsCounted(command.error)) break;
-      counters.Add(MemcachedStat::kCmdSet);
-      counters.Add(MemcachedStat::kSets, tally.stored);
-      if (!command.compares_cas) break;
-      counters.Add(MemcachedStat::kCasHits, tally.stored);
-      counters.Add(MemcachedStat::kCasMisses, tally.misses);
-      counters.Add(MemcachedStat::kCasBadval, tally.bad_cas);
-      break;
-    case Verb::kFlushAll:
-      counters.Add(MemcachedStat::kFlushes);
-      break;
-    default:
-      break;
-  }
+  CountByVerb(counters, command, work.targets.size(), tally);
   if (shared_.details.on()) CountDetails(work, answer.ok());
 }
 

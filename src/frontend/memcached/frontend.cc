@@ -51,9 +51,27 @@ bool MayCreate(const Command& command) {
     case Verb::kSet:
     case Verb::kAdd:
       return !command.compares_cas;
-    default:
-      return command.creates;
+    case Verb::kGet:
+    case Verb::kGat:
+    case Verb::kTouch:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+    case Verb::kDelete:
+    case Verb::kIncrement:
+    case Verb::kDecrement:
+    case Verb::kNone:
+    case Verb::kFlushAll:
+    case Verb::kNoop:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kStats:
+    case Verb::kMetaDebug:
+    case Verb::kClientName:
+    case Verb::kQuit:
+      break;
   }
+  return command.creates;
 }
 
 bool StoresValue(Verb verb) {

@@ -1,5 +1,6 @@
 #include "frontend/memcached/replies.h"
 
+#include "base/require.h"
 #include "model/cause_texts.h"
 #include "model/error_number.h"
 #include "protocol/memcached/encoder.h"
@@ -105,8 +106,27 @@ void AppendReply(MemcachedShared& shared, const MemcachedWork& work, const model
       return memcached::AppendVersion(command, shared.settings.version, &out);
     case Verb::kStats:
       return AppendStats(shared, work, account, out);
-    default:
+    case Verb::kNoop:
+    case Verb::kVerbosity:
+    case Verb::kClientName:
+    case Verb::kQuit:
       return memcached::AppendOk(command, &out);
+    case Verb::kNone:
+    case Verb::kGet:
+    case Verb::kGat:
+    case Verb::kTouch:
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+    case Verb::kAppend:
+    case Verb::kPrepend:
+    case Verb::kDelete:
+    case Verb::kIncrement:
+    case Verb::kDecrement:
+    case Verb::kFlushAll:
+    case Verb::kMetaDebug:
+      ROWSOCKET_REQUIRE(!"a command that asks the engine has no other reply");
+      return memcached::AppendError(command, memcached::Error::kError, &out);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/require.h"
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/string_change.h"
@@ -99,11 +100,14 @@ void RespRowChange::Touch(std::span<const Value> row) {
       if (now_ms == keyspace::kNever) return;
       PutExpiry(keyspace::kNever);
       break;
-    default:
+    case Verb::kExpire:
       if (!MayExpire(*call_.string_command, now_ms)) return;
       deletes_ = call_.string_command->at_ms <= call_.keyspaces->NowMs();
       if (!deletes_) PutExpiry(call_.string_command->at_ms);
       break;
+    default:
+      ROWSOCKET_REQUIRE(!"a command that changes when a row expires has no change");
+      return;
   }
   answer_ = 1;
 }
@@ -144,8 +148,12 @@ void RespRowChange::Make(std::span<const Value> row) {
       PutGiven(0, call_.arguments[3]);
       answer_ = 1;
       return;
-    default:
+    case Verb::kHSet:
+    case Verb::kHMSet:
       break;
+    default:
+      ROWSOCKET_REQUIRE(!"a command that changes a row has no change");
+      return;
   }
   for (uint32_t i = 0; i < columns; ++i) {
     answer_ += !exists || row[i].is_null();
@@ -226,6 +234,27 @@ void RespRowChange::IncrementFloat(std::span<const Value> row) {
     return;
   }
   PutTold(0, made_);
+}
+
+// A field that HDEL leaves, because its value is computed, was not removed.
+void AppendOfFieldScript(resp::Version version, const RespCall& call, const RespRowChange& change,
+                         base::Buffer& out) {
+  const bool is_left = call.verb == Verb::kHDel && change.answer() == 0;
+  switch (call.script) {
+    case RespScript::kFieldFastReplace:
+    case RespScript::kFieldCompareAndSet:
+    case RespScript::kFieldRemoveIfEqual:
+      return resp::AppendInteger(change.changes_field() && !is_left, &out);
+    case RespScript::kFieldPut:
+    case RespScript::kFieldPutIfAbsent:
+    case RespScript::kFieldRemove:
+    case RespScript::kFieldReplace:
+      return change.has_old() && !is_left ? resp::AppendBulk(change.made(), &out)
+                                          : resp::AppendNil(version, &out);
+    default:
+      ROWSOCKET_REQUIRE(!"a script that changes a field has no reply");
+      return resp::AppendNil(version, &out);
+  }
 }
 
 }  // namespace rowsocket::frontend

@@ -94,4 +94,8 @@ class RespRowChange final : public model::RowEditor {
   std::string_view wrong_;
 };
 
+/// The reply to a script that changes a field.
+void AppendOfFieldScript(resp::Version version, const RespCall& call, const RespRowChange& change,
+                         base::Buffer& out);
+
 }  // namespace rowsocket::frontend

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/require.h"
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/random_fields.h"
@@ -222,8 +223,18 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
       return resp::AppendInteger(-2, &out);
     case Verb::kRequire:
       return;
-    default:
+    case Verb::kHExists:
+    case Verb::kHLen:
+    case Verb::kHStrLen:
+    case Verb::kHDel:
+    case Verb::kDel:
+    case Verb::kExists:
+    case Verb::kPersist:
+    case Verb::kExpire:
       return AppendCounted(work, call, 0, out);
+    default:
+      ROWSOCKET_REQUIRE(!"a command has no reply where there is no row");
+      return resp::AppendNil(work.version, &out);
   }
 }
 
@@ -260,8 +271,12 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return resp::AppendInteger(0, &out);
     case Verb::kRequire:
       return resp::AppendSimple("OK", &out);
-    default:
+    case Verb::kDel:
+    case Verb::kExists:
       return AppendCounted(work, call, 1, out);
+    default:
+      ROWSOCKET_REQUIRE(!"a command that reads a row has no reply");
+      return resp::AppendNil(work.version, &out);
   }
 }
 
@@ -301,21 +316,6 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
     names->columns.emplace_back(arguments[2]);
   }
   ShowFields(call, /*all=*/false, names);
-}
-
-/// A field that HDEL leaves, because its value is computed, was not removed.
-void AppendOfFieldScript(resp::Version version, const RespCall& call, const RespRowChange& change,
-                         base::Buffer& out) {
-  const bool is_left = call.verb == Verb::kHDel && change.answer() == 0;
-  switch (call.script) {
-    case RespScript::kFieldFastReplace:
-    case RespScript::kFieldCompareAndSet:
-    case RespScript::kFieldRemoveIfEqual:
-      return resp::AppendInteger(change.changes_field() && !is_left, &out);
-    default:
-      return change.has_old() && !is_left ? resp::AppendBulk(change.made(), &out)
-                                          : resp::AppendNil(version, &out);
-  }
 }
 
 Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& session,

@@ -134,9 +134,31 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kCompareAndSetForMs:
     case RespScript::kFieldCompareAndSet:
       return 3;
-    default:
-      return 2;
+    case RespScript::kNone:
+    case RespScript::kReacquire:
+    case RespScript::kRefresh:
+    case RespScript::kAdd:
+    case RespScript::kAddForMs:
+    case RespScript::kSetIfAbsentForMs:
+    case RespScript::kExtendOrAcquire:
+    case RespScript::kSetIfEquals:
+    case RespScript::kAddInWindow:
+    case RespScript::kIncrAndExpire:
+    case RespScript::kCompareAndSet:
+    case RespScript::kCompareNumberAndSet:
+    case RespScript::kReacquireOrNil:
+    case RespScript::kExtendOrAcquireOrNil:
+    case RespScript::kGetSetForMs:
+    case RespScript::kPExpire:
+    case RespScript::kPExpireAt:
+    case RespScript::kFieldPut:
+    case RespScript::kFieldPutIfAbsent:
+    case RespScript::kFieldReplace:
+    case RespScript::kFieldFastReplace:
+    case RespScript::kFieldRemoveIfEqual:
+      break;
   }
+  return 2;
 }
 /// The script that does the same, and answers 0 where this one answers nil.
 constexpr RespScript WithoutNil(RespScript script) {

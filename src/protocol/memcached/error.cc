@@ -95,9 +95,28 @@ BinaryStatus StatusOf(Error error) {
     case Error::kNoSuchStats:
     case Error::kStatsDetailUsage:
       return BinaryStatus::kNotFound;
-    default:
-      return BinaryStatus::kInvalidArguments;
+    case Error::kError:
+    case Error::kBadFormat:
+    case Error::kBadDataChunk:
+    case Error::kLineTooLong:
+    case Error::kBadExptime:
+    case Error::kBadDelta:
+    case Error::kDeleteUsage:
+    case Error::kDuplicateFlag:
+    case Error::kInvalidFlag:
+    case Error::kInvalidOrDuplicateFlag:
+    case Error::kBadFlagToken:
+    case Error::kTooManyFlags:
+    case Error::kBadKeyEncoding:
+    case Error::kOpaqueTooLong:
+    case Error::kBadFlagDelta:
+    case Error::kBadFlagInitial:
+    case Error::kBadSetMode:
+    case Error::kBadArithmeticMode:
+    case Error::kBadArguments:
+      break;
   }
+  return BinaryStatus::kInvalidArguments;
 }
 
 std::string_view TextOf(BinaryStatus status) {

@@ -1,5 +1,7 @@
 #include "protocol/memcached/text_reply.h"
 
+#include "base/require.h"
+
 namespace rowsocket::memcached {
 
 namespace {
@@ -38,8 +40,10 @@ void AppendReturnedFlag(const Command& command, char letter, const Item& item, b
       return AppendNumberFlag('t', item.ttl_s, out);
     case 'O':
       return AppendFlag('O', command.meta.opaque, out);
-    default:
+    case 'k':
       return AppendKeyFlag(command, out);
+    default:
+      ROWSOCKET_REQUIRE(!"a flag of MetaFlags::returns has no answer");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "engine/fake/session.h"
 #include "frontend/memcached/frontend.h"
 #include "keyspace/housekeeper.h"
+#include "model/version.h"
 
 namespace rowsocket::frontend {
 using engine::ColumnFacts;
@@ -44,7 +45,7 @@ class MemcachedTest : public ::testing::Test {
     broken[4] = "nothing";
     Define({demo, pairs, broken});
     settings_.may_flush = true;
-    settings_.version = "1.6.45";
+    settings_.version = model::kMemcachedVersion;
     Connect();
   }
 

@@ -5,8 +5,10 @@
 #include "api.h"
 #include "engine/server/replication.h"
 #include "engine/server/server_log.h"
+#include "model/version.h"
 #include "plugin/addresses.h"
 #include "plugin/host.h"
+#include "plugin/make_port.h"
 #include "plugin/memcached/options.h"
 #include "plugin/port_account.h"
 
@@ -31,11 +33,8 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
     return false;
   }
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
-  settings->lock_wait_threads = variables_.lock_wait_threads;
-  settings->checks_accounts = variables_.accounts;
-  if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
-  settings->account_limits = variables_.account_limits;
-  exec::PortSettings port = MakePortSettings(addresses);
+  TakeCommonSettings(variables_, variables_.accounts, settings);
+  exec::PortSettings port = MakePort(addresses);
   std::shared_ptr<const model::Account> account;
   if (!TakeAccount(variables_.user, "daemon_memcached_user", &port, &account, error)) {
     return false;
@@ -69,22 +68,10 @@ void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addr
   }
 }
 
-exec::PortSettings MemcachedProtocol::MakePortSettings(const std::vector<net::Address>& addresses) {
-  exec::PortSettings port;
-  port.name = "mode=rw";
-  port.workers = variables_.threads;
-  port.workers_variable = "daemon_memcached_threads";
-  port.connections_variable = "daemon_memcached_connections_max";
-  port.memory_variable = "daemon_memcached_memory_max_bytes";
-  port.elastic = true;
+exec::PortSettings MemcachedProtocol::MakePort(const std::vector<net::Address>& addresses) {
+  exec::PortSettings port = plugin::MakePort(variables_, "daemon_memcached", variables_.accounts);
   port.addresses = addresses;
-  port.listen = variables_.listen;
-  port.listen.variables = {"daemon_memcached_address", "daemon_memcached_port"};
-  port.limits = variables_.limits;
-  if (!variables_.accounts) port.limits.auth_timeout_s = 0;
-  if (variables_.accounts && !variables_.has_socket_mode) port.listen.unix_mode = 0777;
-  port.takes_passwords_in_clear = variables_.accounts_insecure;
-  port.writes = true;
+  if (variables_.has_socket_mode) port.listen.unix_mode = variables_.listen.unix_mode;
   port.prepare = [this](engine::Session& session, bool now) {
     if (now)
       shared_->keyspaces->catalog.RefreshNow(session);
@@ -148,7 +135,7 @@ void MemcachedProtocol::MakeShared(const std::vector<net::Address>& addresses,
   settings.limits = variables_.limits;
   settings.may_flush = variables_.may_flush;
   settings.accounts = variables_.accounts;
-  settings.version = "1.6.45";
+  settings.version = model::kMemcachedVersion;
   settings.threads = variables_.threads;
   settings.socket = variables_.socket;
   settings.address = variables_.address;

@@ -7,22 +7,24 @@
 #include "engine/server/server_log.h"
 #include "model/version.h"
 #include "plugin/addresses.h"
+#include "plugin/make_port.h"
 #include "plugin/port_account.h"
 
 namespace rowsocket::plugin {
 
 bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"resp"}};
-  settings->lock_wait_threads = variables_.lock_wait_threads;
-  settings->account_limits = variables_.account_limits;
   std::vector<net::Address> addresses;
   const PortVariables port_variables{
       variables_.address, variables_.port, variables_.socket, {"resp_address", "resp_port"}};
   if (!FindAddresses(port_variables, &addresses, error)) return false;
   if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
-  settings->checks_accounts = variables_.accounts;
-  if (variables_.accounts) settings->auth_threads = variables_.auth_threads;
-  exec::PortSettings port = MakePortSettings(addresses);
+  TakeCommonSettings(variables_, variables_.accounts, settings);
+  exec::PortSettings port = MakePort(variables_, "resp", variables_.accounts);
+  port.addresses = addresses;
+  port.prepare = [this](engine::Session& session, bool) {
+    shared_keyspaces_->keyspaces()->catalog.Refresh(session);
+  };
   if (!TakeAccount(variables_.user, "resp_user", &port, &shared_.account, error)) return false;
   if (!MakeTls(variables_.tls, "resp", "", &port.handshakes.tls, error)) return false;
   shared_keyspaces_ = SharedKeyspaces::Get();
@@ -47,29 +49,6 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
                              /*note=*/""});
   WarnAboutAddresses(addresses);
   return true;
-}
-
-exec::PortSettings RespProtocol::MakePortSettings(
-    const std::vector<net::Address>& addresses) const {
-  exec::PortSettings port;
-  port.name = "mode=rw";
-  port.workers = variables_.threads;
-  port.workers_variable = "resp_threads";
-  port.connections_variable = "resp_connections_max";
-  port.memory_variable = "resp_memory_max_bytes";
-  port.elastic = true;
-  port.addresses = addresses;
-  port.listen = variables_.listen;
-  port.listen.variables = {"resp_address", "resp_port"};
-  port.limits = variables_.limits;
-  if (!variables_.accounts) port.limits.auth_timeout_s = 0;
-  if (variables_.accounts) port.listen.unix_mode = 0777;
-  port.takes_passwords_in_clear = variables_.accounts_insecure;
-  port.writes = true;
-  port.prepare = [this](engine::Session& session, bool) {
-    shared_keyspaces_->keyspaces()->catalog.Refresh(session);
-  };
-  return port;
 }
 
 bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::string* error) {

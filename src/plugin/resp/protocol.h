@@ -28,7 +28,6 @@ class RespProtocol final : public Protocol {
   void StopHousekeeper() override;
 
  private:
-  exec::PortSettings MakePortSettings(const std::vector<net::Address>& addresses) const;
   void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
 
   RespVariables variables_;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "model/version.h"
 #include "protocol/memcached/numbers.h"
 
 namespace rowsocket::memcached {
@@ -217,7 +218,7 @@ void TestStore::Execute(const Command& command, base::Buffer* out) {
     case Verb::kQuit:
       return AppendOk(command, out);
     case Verb::kVersion:
-      return AppendVersion(command, "1.6.45", out);
+      return AppendVersion(command, model::kMemcachedVersion, out);
     case Verb::kStats:
       return Stats(command, out);
     case Verb::kMetaDebug:

@@ -3,27 +3,13 @@
 #include <string>
 
 #include "protocol/memcached/base64.h"
-#include "protocol/memcached/test_feed.h"
+#include "protocol/memcached/test_line.h"
 
 namespace rowsocket::memcached {
 namespace {
 
-std::string ParsedLine(const std::string& line) {
-  const std::string bytes = line + "\r\n";
-  const Fed fed = Feed(bytes, bytes.size(), {}, false, [](auto input, auto&, auto& command) {
-    EXPECT_EQ(CheckCommand(input, {}, command), "");
-  });
-  EXPECT_EQ(fed.commands.size(), 1u) << line;
-  return fed.commands.empty() ? "" : fed.commands.front();
-}
-
-struct Case {
-  std::string line;
-  std::string command;
-};
-
 TEST(Meta, Get) {
-  const Case kCases[] = {
+  const LineCase kCases[] = {
       {"mg a", "meta get \"a\""},
       {"mg a v", "meta get \"a\" value?"},
       {"mg a t s Oab c q v k f h l u",
@@ -36,12 +22,12 @@ TEST(Meta, Get) {
       {"mg YWJj b k", "meta get \"abc\" key? key_text=\"YWJj\" returns=\"k\" base64"},
       {"mg a O", "meta get \"a\" returns=\"O\""},
   };
-  for (const Case& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
+  for (const LineCase& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
 }
 
 TEST(Meta, Set) {
   const std::string kData = "\r\nhi";
-  const Case kCases[] = {
+  const LineCase kCases[] = {
       {"ms a 2", "meta set \"a\" value=\"hi\""},
       {"ms a 2 T0 F5 c k O1 s q I",
        "meta set \"a\" quiet cas? key? value=\"hi\" flags=5 returns=\"ckOs\" opaque=\"1\" "
@@ -58,13 +44,13 @@ TEST(Meta, Set) {
       {"ms a 2 E9 t f", "meta set \"a\" value=\"hi\" new_cas=9"},
       {"ms YQ== 2 b", "meta set \"a\" key_text=\"YQ==\" value=\"hi\" base64"},
   };
-  for (const Case& test : kCases) {
+  for (const LineCase& test : kCases) {
     EXPECT_EQ(ParsedLine(test.line + kData), test.command) << test.line;
   }
 }
 
 TEST(Meta, DeleteAndArithmetic) {
-  const Case kCases[] = {
+  const LineCase kCases[] = {
       {"md a", "meta delete \"a\""},
       {"md a q k O1 C3 E4 x I T30 F2",
        "meta delete \"a\" quiet key? flags=2 exptime=30 cas=3 returns=\"kO\" opaque=\"1\" "
@@ -80,13 +66,13 @@ TEST(Meta, DeleteAndArithmetic) {
       {"ma a C0", "meta increment \"a\" delta=1"},
       {"ma a MD G3", "meta decrement \"a\" delta=1 guard=3"},
   };
-  for (const Case& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
+  for (const LineCase& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
 }
 
 TEST(Meta, WrongFlags) {
   const std::string key_251(251, 'k');
   const std::string opaque_31(31, 'o');
-  const Case kCases[] = {
+  const LineCase kCases[] = {
       {"mg", "CLIENT_ERROR bad command line format"},
       {"ms a", "CLIENT_ERROR bad command line format"},
       {"ms a x", "CLIENT_ERROR bad command line format"},
@@ -120,7 +106,7 @@ TEST(Meta, WrongFlags) {
       {"mg a b c f h k l q s t u v I x O1 M N1 T1 R1 F1",
        "CLIENT_ERROR options flags are too long"},
   };
-  for (const Case& test : kCases) {
+  for (const LineCase& test : kCases) {
     const std::string command = ParsedLine(test.line);
     EXPECT_TRUE(command.ends_with(" !\"" + test.command + "\"")) << test.line << ": " << command;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/test_guarded_bytes.h"
-#include "protocol/memcached/test_feed.h"
+#include "protocol/memcached/test_line.h"
 
 namespace rowsocket::memcached {
 namespace {
@@ -26,21 +26,8 @@ Fed FeedAll(std::string_view bytes, const model::Limits& limits = {}) {
 
 Dumps Parsed(std::string_view bytes) { return FeedAll(bytes).commands; }
 
-/// The only command that a line makes.
-std::string ParsedLine(const std::string& line) {
-  const Fed fed = FeedAll(line + "\r\n");
-  EXPECT_EQ(fed.commands.size(), 1u) << line;
-  EXPECT_EQ(fed.pending_bytes, 0u) << line;
-  return fed.commands.empty() ? "" : fed.commands.front();
-}
-
-struct Case {
-  std::string line;
-  std::string command;
-};
-
 TEST(TextParser, CommandsWithoutData) {
-  const Case kCases[] = {
+  const LineCase kCases[] = {
       {"get a", "text get \"a\" value?"},
       {"get a bc  d ", "text get \"a\" \"bc\" \"d\" value?"},
       {" get a", "text get \"a\" value?"},
@@ -76,7 +63,7 @@ TEST(TextParser, CommandsWithoutData) {
       {"me a", "meta debug \"a\""},
       {"me YWI= b", "meta debug \"ab\" key_text=\"YWI=\" base64"},
   };
-  for (const Case& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
+  for (const LineCase& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
 }
 
 TEST(TextParser, WrongLines) {
@@ -86,7 +73,7 @@ TEST(TextParser, WrongLines) {
   const std::string kDelta = " !\"CLIENT_ERROR invalid numeric delta argument\"";
   const std::string kUsage =
       " !\"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\"";
-  const Case kCases[] = {
+  const LineCase kCases[] = {
       {"", "text none" + kFormat},
       {"    ", "text none" + kError},
       {"foo", "text none" + kError},
@@ -126,7 +113,7 @@ TEST(TextParser, WrongLines) {
       {"client_name a\x7f noreply", "text client_name quiet" + kFormat},
       {"client_name " + kLongestName + "n", "text client_name" + kFormat},
   };
-  for (const Case& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
+  for (const LineCase& test : kCases) EXPECT_EQ(ParsedLine(test.line), test.command) << test.line;
 }
 
 TEST(TextParser, CommandsWithData) {

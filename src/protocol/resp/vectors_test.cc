@@ -18,7 +18,7 @@ using protocol::BytesOf;
 using Outcome = RequestStep::Outcome;
 using Words = std::vector<std::string>;
 
-constexpr RequestLimits kLimits{1024, 16u << 20, true};
+constexpr RequestLimits kVectorLimits{1024, 16u << 20, true};
 constexpr std::string_view kMarkBegin = "\xe2\x9f\xa8", kMarkEnd = "\xe2\x9f\xa9";
 
 /// The bytes of a text, in which the only marks are those that repeat.
@@ -72,7 +72,7 @@ std::string LineOf(const json& step, const Words& words) {
 Outcome Take(std::string* input, Words* words) {
   base::Arena arena;
   const std::vector<char> exact(input->begin(), input->end());
-  const RequestStep step = NextRequest({exact.data(), exact.size()}, kLimits, arena);
+  const RequestStep step = NextRequest({exact.data(), exact.size()}, kVectorLimits, arena);
   words->clear();
   if (step.outcome == Outcome::kRequest)
     words->assign(step.arguments.begin(), step.arguments.end());

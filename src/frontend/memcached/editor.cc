@@ -60,7 +60,7 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
   } else if (command_.error == memcached::Error::kTooLarge) {
     // A row that never expires is no cache entry: it stays.
     result_ = Result::kTooLarge;
-    if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = Decision::kDelete;
+    if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = End();
   } else if (Matches(&decision)) {
     switch (command_.verb) {
       case Verb::kSet:
@@ -257,7 +257,7 @@ Decision MemcachedEditor::Touch() {
     return LeaveRow(Result::kUnshowable);
   }
   result_ = is_gat ? Result::kHit : Result::kTouched;
-  if (expiry_ms <= now_ms_) return Decision::kDelete;
+  if (expiry_ms <= now_ms_ && may_delete_) return Decision::kDelete;
   PutExpiry(expiry_ms);
   if (changes_ == 0) return Decision::kKeep;
   PutSameCas();
@@ -354,8 +354,7 @@ Decision MemcachedEditor::Write(std::span<const Value> columns, std::string_view
   item_.ttl_s = keyspace::TtlOf(expiry_ms, now_ms_);
   if (!PutCas()) return LeaveRow(Result::kRefused);
   result_ = result;
-  // An item that has expired already leaves no row behind.
-  return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
+  return StoreOrDelete(expiry_ms);
 }
 
 Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
@@ -380,7 +379,23 @@ Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
       keyspace::TtlOf(IsSeenBefore(command_.meta.ttl_at) ? old_expiry_ms_ : expiry_ms, now_ms_);
   if (!PutCas()) return LeaveRow(Result::kRefused);
   result_ = result;
-  return expiry_ms > now_ms_ ? Decision::kStore : Decision::kDelete;
+  return StoreOrDelete(expiry_ms);
+}
+
+// An item that has expired already leaves no row behind. Where its row is there, and nobody has
+// asked whether the account may delete it, the row gets the moment that has passed.
+Decision MemcachedEditor::StoreOrDelete(int64_t expiry_ms) const {
+  const bool stores = expiry_ms > now_ms_ || (is_there_ && !may_delete_);
+  return stores ? Decision::kStore : Decision::kDelete;
+}
+
+// Ends an item that expires. The row stays, as one that has expired, where nobody has asked whether
+// the account may delete it.
+Decision MemcachedEditor::End() {
+  if (may_delete_) return Decision::kDelete;
+  PutExpiry(ExpiryOf(-1, now_ms_));
+  PutSameCas();
+  return Decision::kStore;
 }
 
 bool MemcachedEditor::Split(std::string_view value, std::span<const Value>* columns) {

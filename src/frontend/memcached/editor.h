@@ -90,6 +90,8 @@ class MemcachedEditor final : public model::RowEditor {
   model::Decision Write(std::span<const model::Value> columns, std::string_view value,
                         uint32_t flags, int64_t expiry_ms, Result result);
   model::Decision WriteValue(std::string_view value, Result result);
+  model::Decision StoreOrDelete(int64_t expiry_ms) const;
+  model::Decision End();
   bool Split(std::string_view value, std::span<const model::Value>* columns);
   bool PutCas();
   void PutSameCas();

@@ -178,6 +178,13 @@ void Count(const MemcachedEditor& editor, MemcachedTally* tally) {
   }
 }
 
+/// Whether the item is deleted where the expiry that the command sets has passed at once. md with I
+/// or x stores the moment where the container has a column for it.
+bool DeletesWhatExpires(const Command& command, const keyspace::Layout& layout, int64_t now_ms) {
+  const bool may_store = command.verb == Verb::kDelete && layout.expiry != keyspace::Layout::kNone;
+  return !may_store && ExpiryOf(command.exptime, now_ms) <= now_ms;
+}
+
 }  // namespace
 
 bool IsEdit(const Command& command) {
@@ -279,11 +286,9 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
       ROWSOCKET_REQUIRE(!"a command without an edit needs no rights of one");
       break;
   }
-  if (sets_expiry) updates(layout.expiry);
-  // Without a column of expiry, an item that has expired at once is deleted.
-  const bool has_no_expiry = layout.expiry == keyspace::Layout::kNone;
-  if (sets_expiry && has_no_expiry && ExpiryOf(command.exptime, now_ms) <= now_ms) {
-    edit->may_delete = true;
+  if (sets_expiry) {
+    updates(layout.expiry);
+    edit->may_delete = DeletesWhatExpires(command, layout, now_ms);
   }
   edit->may_update = columns.first(count);
 }

@@ -99,10 +99,11 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
         break;
     }
   }
-  // An expired row is deleted with all its columns by the next request that meets it.
+  // An expired row is deleted with all its columns by the next request that meets it, but not with
+  // the rows that refer to it: no client has asked for that.
   only_cleans_up_ = found_expired_ && decision != Decision::kStore;
   if (found_expired_) {
-    decision = decision == Decision::kStore ? Decision::kRenew : Decision::kDelete;
+    decision = decision == Decision::kStore ? Decision::kRenew : Decision::kClear;
   }
   *changes = std::span(scratch.changes.data(), changes_);
   return decision;

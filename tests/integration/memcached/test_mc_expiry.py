@@ -167,13 +167,18 @@ def kept(make_server):
     return container
 
 
-def test_a_foreign_key_keeps_an_expired_row(kept):
+@pytest.mark.parametrize("rule", ["", "ON UPDATE CASCADE", "ON UPDATE SET NULL"])
+def test_a_foreign_key_keeps_an_expired_row(kept, rule):
     """The expired row can be set all the same."""
+    kept.sql.run("DROP TABLE child")
+    kept.sql.run(f"CREATE TABLE child (k VARBINARY(250), FOREIGN KEY (k) REFERENCES kept (k) {rule}) ENGINE=InnoDB")
+    kept.sql.run("INSERT INTO child VALUES ('k')")
     container, client = kept, kept.ready()
     for key, x in (("k", b"1"), ("free", b"7")):
         assert client.set(container.at(key), b"2") == b"STORED"
         assert container.row(key, "v, x") == (b"2", x)
         assert client.value(container.at(key)) == b"2"
+    assert kept.sql.rows("SELECT k FROM child") == [(b"k",)]
 
 
 @pytest.mark.parametrize("rule", ["CASCADE", "SET NULL"])
@@ -208,6 +213,23 @@ def test_an_expired_row_that_a_foreign_key_keeps_is_absent(kept):
     assert [client.line() for _ in NOTHING_TO_CHANGE] == [answer for _, answer in NOTHING_TO_CHANGE]
     assert (client.line(), client.line()) == (b"NOT_FOUND", b"STORED")
     assert kept.row("k", "*") == before and kept.row("free") is None and kept.row("other") == (b"v",)
+
+
+@pytest.mark.parametrize("rule", ["CASCADE", "SET NULL"])
+def test_clearing_an_expired_row_away_takes_none_that_refers_to_it(kept, rule):
+    """No command has asked for the rows that refer to it, each in its own batch and all in one."""
+    client, free, sql = kept.ready(), kept.at("free"), kept.sql
+    sql.run("CREATE TABLE other (k VARBINARY(250), FOREIGN KEY (k) REFERENCES kept (k)"
+            f" ON DELETE {rule}) ENGINE=InnoDB")
+    sql.run("INSERT INTO other VALUES ('free')")
+    before = kept.row("free", "*")
+    for request, answer in NOTHING_TO_CHANGE:
+        client.send(request.replace(b"K", free) + b"\r\n")
+        assert client.line() == answer, request
+        assert sql.rows("SELECT k FROM other") == [(b"free",)], request
+    client.send(b"".join(request.replace(b"K", free) + b"\r\n" for request, _ in NOTHING_TO_CHANGE))
+    assert [client.line() for _ in NOTHING_TO_CHANGE] == [answer for _, answer in NOTHING_TO_CHANGE]
+    assert sql.rows("SELECT k FROM other") == [(b"free",)] and kept.row("free", "*") == before
 
 
 def test_a_gat_goes_on_behind_an_expired_row_that_stays(kept):

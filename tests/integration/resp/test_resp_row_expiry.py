@@ -145,6 +145,22 @@ def test_an_expired_row_is_absent_until_it_is_purged(keeping):
     wait_until(lambda: re.search(r"expired rows of keyspace 's/' stay: the account of \w+_user lacks DELETE on shop\.session", keeping.log()), 10, "the log")
 
 
+@pytest.mark.parametrize("rule", ["", "ON UPDATE CASCADE", "ON UPDATE SET NULL"])
+def test_an_expired_row_that_a_foreign_key_keeps_is_changed(client, server, rule):
+    sql = server.sql("shop")
+    sql.run(f"CREATE TABLE child (id VARCHAR(40), FOREIGN KEY (id) REFERENCES session (id) {rule}) ENGINE=InnoDB")
+    try:
+        assert client.ask("HSET", "s/a", "user", 1, "hits", 2) == 2
+        sql.run("INSERT INTO child VALUES ('a')")
+        expire(server, "a")
+        assert client.ask("EXISTS", "s/a") == 0
+        assert client.ask("HSET", "s/a", "user", 5) == 1
+        assert sql.row("SELECT id, user, hits, ends FROM session") == (b"a", b"5", b"2", None)
+        assert sql.rows("SELECT id FROM child") == [(b"a",)]
+    finally:
+        sql.run("DROP TABLE child")
+
+
 def test_watch_sees_expiry(keeping):
     client = Client(keeping.resp_port)
     ask = client.ask

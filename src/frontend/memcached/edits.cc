@@ -34,7 +34,7 @@ bool IsRefused(const Outcome& outcome) {
 MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
                       const MemcachedEditor& editor) {
   const MemcachedMark old =
-      shared.marks.Of(target.container->state.get(), target.row_key, editor.old_cas());
+      shared.marks.Of(target.container->state->serial, target.row_key, editor.old_cas());
   if (old.empty() && work.old_mark.cas == editor.old_cas()) return work.old_mark;
   work.old_mark = old;
   return old;
@@ -80,7 +80,8 @@ void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarg
   if (editor.kept_marks() != KeptMarks::kNone) old = OldMark(shared, work, target, editor);
   MemcachedMark mark = NewMark(work, editor, old);
   mark.cas = editor.item().cas;
-  shared.marks.Move(target.container->state.get(), target.row_key, editor.old_cas(), mark);
+  mark.changer = mark.cas == editor.old_cas() ? work.serial : 0;
+  shared.marks.Move(target.container->state->serial, target.row_key, editor.old_cas(), mark);
 }
 
 /// Replaces a cas that is a hash of the sent bytes by the hash of the stored bytes, if a reply or

@@ -1,4 +1,4 @@
-// What follows the answer to a request: counters, a flush that is committed, a win that has failed.
+// What follows the answer to a request: counters, a flush that is committed, a mark that was not.
 #include "frontend/memcached/flush.h"
 #include "frontend/memcached/frontend.h"
 
@@ -112,11 +112,11 @@ void MemcachedFrontend::CountContainers(const MemcachedWork& work, bool failed) 
 }
 
 /// REQUIRES: as CountContainers.
-void MemcachedFrontend::TakeBackWins(const MemcachedWork& work) {
+void MemcachedFrontend::UndoMarks(const MemcachedWork& work) {
   if (shared_.marks.empty()) return;
   for (const MemcachedTarget& target : work.targets) {
     if (target.wrong != MemcachedTarget::Wrong::kNothing) continue;
-    shared_.marks.TakeBack(target.container->state.get(), target.row_key, work.serial);
+    shared_.marks.Undo(target.container->state->serial, target.row_key, work.serial);
   }
 }
 
@@ -124,11 +124,12 @@ void MemcachedFrontend::Finished(const Item& item, const model::Error& answer) {
   if (item.kind == Item::Kind::kRefresh) return;
   MemcachedWork& work = MemcachedWorkOf(item);
   if (work.is_nothing) return;
+  numbered_finished_ += work.serial != 0;
   if (answer.code == model::ErrorCode::kOpenTable || answer.code == model::ErrorCode::kIdxnum ||
       answer.code == model::ErrorCode::kFld) {
     shared_.keyspaces->catalog.MarkStale();
   }
-  if (item.kind == Item::Kind::kRequest && !answer.ok() && work.serial != 0) TakeBackWins(work);
+  if (item.kind == Item::Kind::kRequest && !answer.ok() && work.serial != 0) UndoMarks(work);
   const bool flushes = item.kind == Item::Kind::kRequest && work.command.verb == Verb::kFlushAll;
   if (flushes && answer.ok()) FlushFinished(shared_, work);
   // A request that was not committed has done nothing.

@@ -97,7 +97,12 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
     if (behind_requests) return {Parsed::kLater, 0};
     return ParseLogin(input, arena, item);
   }
-  if (!behind_requests) TakeSnapshot();
+  if (!behind_requests) {
+    TakeSnapshot();
+    // All requests that were parsed are answered, or are parsed again: these get the number that
+    // they had, so that what they have won in a turn that was lost is theirs.
+    numbered_ = numbered_finished_;
+  }
   MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
   const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
   if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
@@ -241,8 +246,8 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   if (command.keys.empty()) return;
   if (RefuseUnexecuted(arena, work) || !TakeValue(arena, work)) return;
   const bool is_edit = IsEdit(command);
-  if (command.dialect == memcached::Dialect::kMeta) {
-    work->serial = shared_.next_serial.fetch_add(1, std::memory_order_relaxed);
+  if (is_edit || command.dialect == memcached::Dialect::kMeta) {
+    work->serial = first_serial_ + ++numbered_;
   }
   item->kind = Item::Kind::kRequest;
   item->index = is_edit ? work->target().container->full_index.get()

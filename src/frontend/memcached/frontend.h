@@ -69,7 +69,7 @@ class MemcachedFrontend final : public exec::Frontend {
   bool TakeValue(base::Arena& arena, MemcachedWork* work);
   void CountDetails(const MemcachedWork& work, bool is_answered);
   void CountContainers(const MemcachedWork& work, bool failed);
-  void TakeBackWins(const MemcachedWork& work);
+  void UndoMarks(const MemcachedWork& work);
   void PrepareFlush(base::Arena& arena, MemcachedWork* work, exec::Item* item);
 
   MemcachedShared& shared_;
@@ -88,7 +88,12 @@ class MemcachedFrontend final : public exec::Frontend {
   std::shared_ptr<engine::Index> switch_asked_;
   size_t refreshed_bytes_ = 0;  ///< Input that was there when the mapping tables were read for it.
   std::string name_;            ///< The name that the client has given itself.
-  bool is_logged_in_;           ///< The client may send more than a login.
+  /// Requests that may win or change a mark are numbered from here on, in the order of the client's
+  /// input.
+  const uint64_t first_serial_ = shared_.next_serials.fetch_add(1, std::memory_order_relaxed) << 32;
+  uint64_t numbered_ = 0;           ///< Requests with a number that were parsed.
+  uint64_t numbered_finished_ = 0;  ///< Requests with a number that were answered.
+  bool is_logged_in_;               ///< The client may send more than a login.
   /// How the answer to the login under way looks.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;
   uint8_t login_opcode_ = 0;

@@ -18,12 +18,12 @@ MemcachedMark* MemcachedMarks::Find(Marks& marks, uint64_t cas) {
   return nullptr;
 }
 
-std::string MemcachedMarks::NameOf(const void* container, std::string_view key) {
+std::string MemcachedMarks::NameOf(uint64_t container, std::string_view key) {
   std::string name(reinterpret_cast<const char*>(&container), sizeof container);
   return name.append(key);
 }
 
-MemcachedMark MemcachedMarks::Of(const void* container, std::string_view key, uint64_t cas) {
+MemcachedMark MemcachedMarks::Of(uint64_t container, std::string_view key, uint64_t cas) {
   const std::string name = NameOf(container, key);
   Part& part = PartOf(name);
   const base::MutexLock lock(part.mutex);
@@ -32,7 +32,7 @@ MemcachedMark MemcachedMarks::Of(const void* container, std::string_view key, ui
   return known != nullptr ? *known : MemcachedMark();
 }
 
-void MemcachedMarks::Move(const void* container, std::string_view key, uint64_t old_cas,
+void MemcachedMarks::Move(uint64_t container, std::string_view key, uint64_t old_cas,
                           const MemcachedMark& mark) {
   const std::string name = NameOf(container, key);
   Part& part = PartOf(name);
@@ -41,24 +41,41 @@ void MemcachedMarks::Move(const void* container, std::string_view key, uint64_t 
   if (found == part.marks.end() && mark.empty()) return;
   Marks marks{mark};
   marks[1].cas = old_cas;
-  MemcachedMark* known = found != part.marks.end() ? Find(found->second, old_cas) : nullptr;
-  for (size_t at = 1; known != nullptr && at < marks.size(); ++at, ++known) {
-    if (known == found->second.data() + found->second.size()) break;
-    marks[at] = *known;
+  if (found != part.marks.end()) {
+    const MemcachedMark* known = Find(found->second, old_cas);
+    const MemcachedMark* const end = found->second.data() + found->second.size();
+    // When a request that leaves the cas as it was runs again, the mark of its first run goes.
+    const bool runs_again =
+        known != nullptr && known + 1 != end && mark.changer != 0 && known->changer == mark.changer;
+    if (runs_again) ++known;
+    for (size_t at = 1; known != nullptr && known != end && at < marks.size(); ++at, ++known)
+      marks[at] = *known;
   }
   Put(part, name, marks);
 }
 
-void MemcachedMarks::TakeBack(const void* container, std::string_view key, uint64_t winner) {
+void MemcachedMarks::Undo(uint64_t container, std::string_view key, uint64_t request) {
   const std::string name = NameOf(container, key);
   Part& part = PartOf(name);
   const base::MutexLock lock(part.mutex);
   const auto found = part.marks.find(name);
   if (found == part.marks.end()) return;
-  for (MemcachedMark& mark : found->second) {
-    if (mark.winner != winner) continue;
-    mark.promised = false;
-    mark.winner = 0;
+  Marks& marks = found->second;
+  for (auto mark = marks.begin(); mark != marks.end();) {
+    if (mark->winner == request) {
+      mark->promised = false;
+      mark->winner = 0;
+    }
+    const auto before = mark + 1;
+    if (mark->changer != request) {
+      mark = before;
+    } else if (before != marks.end() && before->cas == mark->cas) {
+      std::move(before, marks.end(), mark);
+      marks.back() = {};
+    } else {  // The mark before it has had to make room.
+      mark->stale = false;
+      mark->changer = 0;
+    }
   }
 }
 

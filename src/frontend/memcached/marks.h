@@ -2,8 +2,8 @@
 // to renew it), a client has read it. Marks are in memory only; a row that any session has changed
 // since has no marks.
 //
-// The key of a mark is without the container's name: a row has its marks however a client names its
-// container.
+// A mark belongs to the serial of its container's state and to the key without the container's
+// name: a row has its marks however a client names its container.
 // Threads: all; one lock a part.
 // Limits: kMemcachedMarksMax rows with marks. When a part is full, a row of the part loses its
 // marks: one that was only read, if a few looks find such a row.
@@ -29,6 +29,8 @@ struct MemcachedMark {
   bool was_read = false;
   int64_t read_ms = 0;
   uint64_t winner = 0;  ///< The request that won: when it runs again, it has still won.
+  /// The request whose change has left the cas as it was, as a hash of the content may stay.
+  uint64_t changer = 0;
 
   bool empty() const { return !stale && !promised && !was_read; }
   /// Whether it tells what no later request would find out.
@@ -44,8 +46,7 @@ class MemcachedMarks {
   /// of a later change. Without that, marks for another cas stay: a session that still reads the
   /// row as it was before the last change must not take that change's mark away.
   template <typename Look>
-  void With(const void* container, std::string_view key, uint64_t cas, bool cas_grows,
-            Look look) {
+  void With(uint64_t container, std::string_view key, uint64_t cas, bool cas_grows, Look look) {
     const std::string name = NameOf(container, key);
     Part& part = PartOf(name);
     const base::MutexLock lock(part.mutex);
@@ -63,16 +64,17 @@ class MemcachedMarks {
   }
 
   /// The mark of a key for this cas; an empty one where there is none.
-  MemcachedMark Of(const void* container, std::string_view key, uint64_t cas);
+  MemcachedMark Of(uint64_t container, std::string_view key, uint64_t cas);
 
   /// Notes the mark, which may be empty, that a change gives the row before the change is
   /// committed. A session that still reads the row as it was, before the commit or after a
-  /// rollback, finds the mark that the row had.
-  void Move(const void* container, std::string_view key, uint64_t old_cas,
-            const MemcachedMark& mark);
+  /// rollback, finds the mark that the row had. Where the cas stays as it was, the session finds it
+  /// once Undo has been called for the mark's changer.
+  void Move(uint64_t container, std::string_view key, uint64_t old_cas, const MemcachedMark& mark);
 
-  /// The request of this number, which may have won, has failed: the next one wins.
-  void TakeBack(const void* container, std::string_view key, uint64_t winner);
+  /// The request of this number has failed. Where it had won, the next request wins; where it had
+  /// left the cas as it was, the row has the mark again that it had before.
+  void Undo(uint64_t container, std::string_view key, uint64_t request);
 
  private:
   /// The marks of one row, from the last change back to earlier changes, whose cas other
@@ -89,7 +91,7 @@ class MemcachedMarks {
   };
 
   static MemcachedMark* Find(Marks& marks, uint64_t cas);
-  static std::string NameOf(const void* container, std::string_view key);
+  static std::string NameOf(uint64_t container, std::string_view key);
 
   Part& PartOf(const std::string& name) {
     return parts_[std::hash<std::string>()(name) % parts_.size()];

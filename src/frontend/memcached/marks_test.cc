@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 #include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
@@ -50,6 +53,87 @@ TEST_F(MemcachedTest, AWinThatFailsIsTheNextOnes) {
   EXPECT_EQ("VA 1 Z X\r\n5\r\n", Ask("mg a v\r\n"));
 }
 
+// The cas is a hash of the content, so that it is the same before and behind the changes.
+TEST_F(MemcachedTest, AChangeThatIsNotCommittedLeavesTheMarkOfACasThatStays) {
+  Define({{"default", "test", "demo", "id", "value", "flags", "0", "expires", "PRIMARY"}});
+  Connect();
+  const auto execute = [&](std::string_view command, Item* item, base::Arena& arena) {
+    base::Buffer out;
+    EXPECT_EQ(Parsed::kItem, frontend_->Parse(command, false, arena, item).parsed) << command;
+    session_.BeginTurn(true);
+    EXPECT_TRUE(frontend_->Execute(*item, session_, out).ok()) << command;
+  };
+  const auto lose = [&](std::string_view command) {
+    base::Arena arena;
+    Item item;
+    execute(command, &item, arena);
+    session_.Rollback();
+    frontend_->Rewind();
+  };
+  const auto fail = [&](std::string_view command) {
+    base::Arena arena;
+    Item item;
+    execute(command, &item, arena);
+    store_.SetHook(engine::fake::FailCommits(1, {model::ErrorCode::kInternal}));
+    EXPECT_FALSE(session_.Commit().ok());
+    store_.SetHook({});
+    frontend_->Finished(item, {model::ErrorCode::kInternal});
+  };
+  const std::string invalidate = "md a I T30\r\n", get = "mg a v\r\n";
+  Ask("ms a 1\r\n5\r\n");
+  fail(invalidate);
+  EXPECT_EQ("VA 1\r\n5\r\n", Ask(get));
+  for (int run = 0; run < 4; ++run) lose(invalidate);
+  fail(invalidate);
+  EXPECT_EQ("VA 1\r\n5\r\n", Ask(get));
+  EXPECT_EQ("HD\r\n", Ask(invalidate));
+  fail("set a 0 0 1\r\n5\r\n");
+  EXPECT_EQ("VA 1 X W\r\n5\r\n", Ask(get));
+  for (const char* command : {"ms a 1\r\n5\r\n", "md a I\r\n"}) {
+    fail(command);
+    EXPECT_EQ("VA 1 Z X\r\n5\r\n", Ask(get)) << command;
+  }
+  EXPECT_EQ("HD\r\nVA 1\r\n5\r\n", Ask("ms a 1\r\n5\r\n" + get));
+}
+
+// A batch is lost, and runs again; a lock stops its client before the request that had won, which
+// is then parsed anew.
+TEST_F(MemcachedTest, AWinOfALostTurnStaysWithItsRequest) {
+  const std::string set = "ms x 1\r\n1\r\n", get = "mg a v\r\n";
+  Ask("ms a 1\r\n5\r\nmd a I T30\r\n");
+  base::Arena arena;
+  Item first, second;
+  ASSERT_EQ(Parsed::kItem, frontend_->Parse(set, false, arena, &first).parsed);
+  ASSERT_EQ(Parsed::kItem, frontend_->Parse(get, true, arena, &second).parsed);
+  base::Buffer out;
+  session_.BeginTurn(true);
+  EXPECT_TRUE(frontend_->Execute(first, session_, out).ok());
+  EXPECT_TRUE(frontend_->Execute(second, session_, out).ok());
+  EXPECT_EQ("HD\r\nVA 1 X W\r\n5\r\n", out.view());
+  session_.Rollback();
+  frontend_->Rewind();
+  EXPECT_EQ("HD\r\nVA 1 X W\r\n5\r\n", Ask(set + get));
+  EXPECT_EQ("VA 1 Z X\r\n5\r\n", Ask(get));
+}
+
+TEST_F(MemcachedTest, NoTwoRequestsThatAreUnderWayHaveOneNumber) {
+  MemcachedFrontend other(*shared_);
+  Ask("get a\r\n");
+  base::Arena arena;
+  const auto number = [&arena](MemcachedFrontend& frontend, bool behind_requests) {
+    Item item;
+    EXPECT_EQ(Parsed::kItem, frontend.Parse("mg a v\r\n", behind_requests, arena, &item).parsed);
+    return MemcachedWorkOf(item).serial;
+  };
+  const uint64_t first = number(*frontend_, false);
+  const uint64_t second = number(*frontend_, true);
+  frontend_->Rewind();  // As for a write behind finds, which are not answered yet.
+  const uint64_t again = number(*frontend_, true);
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, again);
+  EXPECT_NE(first, number(other, false));
+}
+
 // A cas ahead of the clock is counted on, so that the next change gets the cas of one that was
 // taken back.
 TEST_F(MemcachedTest, AFreshValueIsNotStaleBecauseAnotherChangeWasTakenBack) {
@@ -70,9 +154,9 @@ TEST_F(MemcachedTest, AnInvalidationThatHasExpiredDeletesWhereNothingExpires) {
 
 TEST(MemcachedMarks, RowsThatWereOnlyReadMakeRoomForOthers) {
   MemcachedMarks marks;
-  const int container = 0;
+  constexpr uint64_t kContainer = 1;
   const auto read = [&](const std::string& key) {
-    marks.With(&container, key, 1, true, [](MemcachedMark& mark) { mark.was_read = true; });
+    marks.With(kContainer, key, 1, true, [](MemcachedMark& mark) { mark.was_read = true; });
   };
   const size_t many = 2 * size_t{model::kMemcachedMarksMax};
   for (size_t i = 0; i < many; ++i) read("read" + std::to_string(i));
@@ -81,18 +165,31 @@ TEST(MemcachedMarks, RowsThatWereOnlyReadMakeRoomForOthers) {
     MemcachedMark mark;
     mark.cas = 2;
     mark.stale = true;
-    marks.Move(&container, "stale" + std::to_string(i), 1, mark);
+    marks.Move(kContainer, "stale" + std::to_string(i), 1, mark);
   }
   for (size_t i = 0; i < many; ++i) read("again" + std::to_string(i));
   for (int i = 0; i < kStale; ++i) {
-    EXPECT_TRUE(marks.Of(&container, "stale" + std::to_string(i), 2).stale) << i;
+    EXPECT_TRUE(marks.Of(kContainer, "stale" + std::to_string(i), 2).stale) << i;
   }
   // Rows that were read of late are known as well.
   int known = 0;
   for (size_t i = many - 1000; i < many; ++i) {
-    known += marks.Of(&container, "again" + std::to_string(i), 1).was_read;
+    known += marks.Of(kContainer, "again" + std::to_string(i), 1).was_read;
   }
   EXPECT_LT(900, known);
+}
+
+// A container that is gone may have been where another one is now.
+TEST(MemcachedMarks, ANewContainerHasNoMarksOfTheOneThatWasInItsPlace) {
+  MemcachedMarks marks;
+  std::optional<keyspace::ContainerState> state(std::in_place);
+  MemcachedMark mark;
+  mark.cas = 2;
+  mark.stale = true;
+  marks.Move(state->serial, "k", 1, mark);
+  EXPECT_TRUE(marks.Of(state->serial, "k", 2).stale);
+  state.emplace();
+  EXPECT_FALSE(marks.Of(state->serial, "k", 2).stale);
 }
 
 // One read of the mapping tables answers all that has been received by then.

@@ -90,6 +90,7 @@ class MemcachedTest : public ::testing::Test {
     Item item;
     frontend.Parse(command, false, arena, &item);
     EXPECT_TRUE(frontend.Execute(item, session, out).ok());
+    frontend.Finished(item, {});
     return std::string(out.view());
   }
   /// The reply to one request in a turn that only reads.

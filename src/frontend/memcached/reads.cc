@@ -219,8 +219,8 @@ void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Memcach
       MarkRead(work.command, now_ms, &mark);
     }
   };
-  const bool cas_grows = target.container->cas != keyspace::TokenKind::kHash;
-  shared.marks.With(target.container->state.get(), target.row_key, item->cas, cas_grows, tell);
+  const bool cas_grows = target.container->cas_kind != keyspace::CasKind::kHash;
+  shared.marks.With(target.container->state->serial, target.row_key, item->cas, cas_grows, tell);
 }
 
 }  // namespace rowsocket::frontend

@@ -61,7 +61,7 @@ struct MemcachedShared {
   const exec::StatRegistry& exec_stats;
   const exec::LatencyRegistry& latency;
   const int64_t started_ms = keyspace::WallClockMs();
-  std::atomic<uint64_t> next_serial{1};  ///< Numbers requests that may win a mark.
+  std::atomic<uint64_t> next_serials{1};  ///< Numbers connections, for MemcachedWork::serial.
 
   /// The values of the counters at the last `stats reset`.
   mutable base::Mutex reset_mutex;

@@ -39,8 +39,9 @@ struct MemcachedWork : exec::ItemDetail {
   bool lists_mechanisms = false;  ///< The answer is how a client may log in.
   bool switches = false;          ///< `get @@name`: changes the connection's container.
   std::string_view table;         ///< What `get @@name` answers: the container's table.
-  uint64_t serial = 0;            ///< For requests that may win a mark.
-  int64_t flush_at_ms = 0;        ///< flush_all: when items will be dropped; 0: they have been.
+  /// For requests that may win or change a mark; the same when parsed again.
+  uint64_t serial = 0;
+  int64_t flush_at_ms = 0;  ///< flush_all: when items will be dropped; 0: they have been.
   MemcachedTally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another cas.
 

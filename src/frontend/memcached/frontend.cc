@@ -130,6 +130,7 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
       if (behind_requests) return {Parsed::kLater, 0};
       refreshed_bytes_ = input.size();
       item->kind = Item::Kind::kRefresh;
+      item->request.account = account();
       return {Parsed::kItem, 0};
     }
     work.switches = IsGet(work.command.verb) && work.targets.size() == 1 &&
@@ -242,8 +243,12 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   const Command& command = work->command;
   item->is_large = command.verb == Verb::kStats;
   if (!IsExecuted(command) || work->switches) return;
+  // Stats, and a request that is refused here, count as a request that is executed does.
+  item->is_charged = item->is_large || !command.keys.empty();
+  item->request.account = account();
   if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
   if (command.keys.empty()) return;
+  item->weight = static_cast<uint32_t>(command.keys.size());
   if (RefuseUnexecuted(arena, work) || !TakeValue(arena, work)) return;
   const bool is_edit = IsEdit(command);
   if (is_edit || command.dialect == memcached::Dialect::kMeta) {
@@ -254,7 +259,6 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
                         : work->target().container->get_index.get();
   // An item that is too large must not share a row: it would meet the lock of the row, and wait for
   // it, before Execute is asked.
-  item->weight = static_cast<uint32_t>(work->targets.size());
   item->is_composite = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
   if (is_edit) item->request = EditRequest(*work);
   item->request.account = account();
@@ -319,6 +323,7 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
     command.error = memcached::Error::kFlushNotAllowed;
     return;
   }
+  item->is_charged = true;
   work->targets = arena.Allocate<MemcachedTarget>(1);
   MemcachedTarget& target = work->targets[0];
   target.container = default_container_;
@@ -390,6 +395,9 @@ void MemcachedFrontend::Reply(const Item& item, base::Buffer& out) const {
 
 void MemcachedFrontend::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
   exec::Frontend::Refuse(item, error, arena);
+  // An account that has nothing left had no tables read: the next request that is paid for asks
+  // again.
+  if (error.code == model::ErrorCode::kAccountRate) refreshed_bytes_ = 0;
   MemcachedWork& work = MemcachedWorkOf(item);
   work.refusal = arena.Copy(Explain(error));
   work.refusal_status = StatusOf(error);

@@ -86,8 +86,9 @@ class MemcachedFrontend final : public exec::Frontend {
   /// The index of the container that the last `get @@name` was about. It is compared with that of
   /// the next one, because the name may mean another table by then.
   std::shared_ptr<engine::Index> switch_asked_;
-  size_t refreshed_bytes_ = 0;  ///< Input that was there when the mapping tables were read for it.
-  std::string name_;            ///< The name that the client has given itself.
+  /// Input that was there when the mapping tables were read for it.
+  mutable size_t refreshed_bytes_ = 0;
+  std::string name_;  ///< The name that the client has given itself.
   /// Requests that may win or change a mark are numbered from here on, in the order of the client's
   /// input.
   const uint64_t first_serial_ = shared_.next_serials.fetch_add(1, std::memory_order_relaxed) << 32;

@@ -83,6 +83,7 @@ bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item*
   work.calls[0].verb = RespVerb::kOutcome;
   work.calls[0].arguments = arguments;
   item->kind = Item::Kind::kRequest;
+  item->request.account = account();  // It counts; the rights are the TokenBook's to ask for.
   item->index = &tokens_->index();
   item->request.verb = model::Request::Verb::kEdit;
   const std::span<model::Value> key = arena.Allocate<model::Value>(1);

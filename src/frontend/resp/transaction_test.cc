@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -220,6 +221,25 @@ TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {
       "done\r\n",
       transaction({"ROW.ONCE t-4", "HINCRBY t:2 v 1"}));
   EXPECT_EQ("1,0,NULL;2,20,b;9,1,NULL;", store_.Dump("shop.t"));
+}
+
+// The limit of an account counts requests that name it.
+TEST_F(RespTest, WhoAsksForATokenIsCountedAndJudgedByNoRights) {
+  settings_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(settings_);
+  unsigned judged = 0;
+  store_.SetHook([&judged](const engine::fake::Call& call) {
+    judged += call.kind == engine::fake::Call::Kind::kJudge;
+    return Outcome();
+  });
+  EXPECT_EQ("*2\r\n$7\r\nunknown\r\n$-1\r\n", Ask("ROW.OUTCOME t-1"));
+  EXPECT_EQ(0u, judged);
+  store_.SetHook({});
+  Item item = Parse("ROW.OUTCOME t-1\r\n");
+  EXPECT_EQ(Item::Kind::kRequest, item.kind);
+  EXPECT_EQ(settings_.account.get(), item.request.account);
+  frontend_->Refuse(item, {model::ErrorCode::kAccountRate}, arena_);
+  EXPECT_EQ(0u, Run(item).find("-RATE "));
 }
 
 TEST_F(RespTest, ATokenIsRefusedWhereItCannotBe) {

@@ -258,8 +258,10 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   item->index = is_edit ? work->target().container->full_index.get()
                         : work->target().container->get_index.get();
   // An item that is too large must not share a row: it would meet the lock of the row, and wait for
-  // it, before Execute is asked.
-  item->is_composite = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge;
+  // it, before Execute is asked. A key that no row can have must not share one either: `007` is
+  // answered without the engine, to which it is the name of row 7.
+  item->is_composite = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge ||
+                       work->target().wrong == Wrong::kNoSuchKey;
   if (is_edit) item->request = EditRequest(*work);
   item->request.account = account();
   if (is_edit && account() != nullptr) {

@@ -21,30 +21,62 @@ TEST_F(MemcachedTest, AnItemThatIsTooLargeSharesNoRow) {
   EXPECT_TRUE(item.is_composite);
 }
 
+/// One client's requests in one turn.
+class MemcachedTurnTest : public MemcachedTest {
+ protected:
+  void Add(std::string_view bytes, bool behind_requests = false) {
+    client_.frontend = frontend_.get();
+    client_.out = &out_;
+    Item& item = turn_.Add(client_).item;
+    ASSERT_EQ(Parsed::kItem,
+              frontend_->Parse(bytes, behind_requests, arena_of_turn_, &item).parsed);
+    turn_.Added();
+  }
+
+  exec::StatBlock stats_{exec_stats_};
+  exec::CommitBoard commits_;
+  exec::Turn turn_{stats_, commits_};
+  exec::TurnClient client_;
+  net::GatedOutput out_;
+  base::Arena arena_of_turn_;
+};
+
 // An engine that cannot take a change back keeps its answer when the batch runs again: no reply.
-TEST_F(MemcachedTest, QuietSuccessStaysQuietWhereItStands) {
+TEST_F(MemcachedTurnTest, QuietSuccessStaysQuietWhereItStands) {
   MakePairs(/*permanent=*/true);
   Ask("get a\r\n");
-  exec::StatBlock stats(exec_stats_);
-  exec::CommitBoard commits;
-  exec::Turn turn(stats, commits);
-  exec::TurnClient client;
-  net::GatedOutput out;
-  client.frontend = frontend_.get();
-  client.out = &out;
-  base::Arena arena;
-  for (const char* line : {"ms @@pairs.x|1 3 q\r\na|b\r\n", "ms y 1\r\nz\r\n", "mn\r\n"}) {
-    Item& item = turn.Add(client).item;
-    ASSERT_EQ(Parsed::kItem, frontend_->Parse(line, false, arena, &item).parsed);
-    turn.Added();
-  }
+  Add("ms @@pairs.x|1 3 q\r\na|b\r\n");
+  Add("ms y 1\r\nz\r\n");
+  Add("mn\r\n");
   store_.SetHook([lost = false](const engine::fake::Call& call) mutable {
     const bool is_second = call.kind == engine::fake::Call::Kind::kExecute &&
                            call.names->table == "demo" && call.request->is_write();
     return is_second && !std::exchange(lost, true) ? engine::fake::Deadlock() : engine::Outcome();
   });
-  turn.Run(session_);
-  EXPECT_EQ("HD\r\nMN\r\n", out.sendable());
+  turn_.Run(session_);
+  EXPECT_EQ("HD\r\nMN\r\n", out_.sendable());
+}
+
+// A server takes `007` for the key of row 7. Requests that can find no row wait for no lock.
+TEST_F(MemcachedTurnTest, RequestsForAKeyThatNoRowCanHaveLockNoRow) {
+  store_.CreateTable({"test.numbers",
+                      {"id", "value"},
+                      {{"PRIMARY", {0}}},
+                      false,
+                      false,
+                      {{"id", Of(Kind::kInteger)}}},
+                     {{"7", "v"}});
+  Define({{"default", "test", "numbers", "id", "value", "0", "0", "0", "PRIMARY"}});
+  Connect();
+  EXPECT_EQ("VALUE 7 0 1\r\nv\r\nEND\r\n", Ask("get 7\r\n"));
+  const auto held = store_.LockRow("test.numbers", {"7"});
+  const auto held_by_its_text = store_.LockRow("test.numbers", {"007"});
+  const uint64_t rows_begun = store_.calls(engine::fake::Call::Kind::kBeginRow);
+  Add("delete 007\r\n");
+  Add("delete 007\r\n", /*behind_requests=*/true);
+  turn_.Run(session_);
+  EXPECT_EQ("NOT_FOUND\r\nNOT_FOUND\r\n", out_.sendable());
+  EXPECT_EQ(rows_begun, store_.calls(engine::fake::Call::Kind::kBeginRow));
 }
 
 TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {

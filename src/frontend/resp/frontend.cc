@@ -392,6 +392,11 @@ void RespFrontend::AppendFailure(const RespWork& work, const Unit* unit, const m
       &out);
 }
 
+bool RespFrontend::MayShareRow(const Item& item, engine::Session& session) const {
+  const RespWork& work = RespWorkOf(item);
+  return work.calls.empty() || !IsOfNoRow(work.calls[0], session);
+}
+
 bool RespFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {
   if (RespWorkOf(item).tokened != nullptr) return true;
   if (item.unit == nullptr) return writes.MayConcern(item.row_name());

@@ -86,6 +86,7 @@ class RespFrontend final : public exec::Frontend {
               std::shared_ptr<engine::Index> index) override;
   engine::Outcome Execute(const exec::Item& item, engine::Session& session,
                           base::Buffer& out) const override;
+  bool MayShareRow(const exec::Item& item, engine::Session& session) const override;
   bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
   void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;

@@ -131,6 +131,58 @@ class RespKeyspacesTest : public RespTest {
   keyspace::Keyspaces keyspaces_{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
 };
 
+/// The replies to two of this command, which the connection has sent at once.
+std::string RunTwice(const std::string& command, RespFrontend& frontend, engine::Session& session) {
+  const std::string line = command + "\r\n";
+  exec::StatRegistry registry;
+  exec::StatBlock stats(registry);
+  exec::CommitBoard commits;
+  exec::Turn turn(stats, commits);
+  exec::TurnClient client;
+  net::GatedOutput out;
+  client.frontend = &frontend;
+  client.out = &out;
+  base::Arena arena;
+  for (int i = 0; i < 2; ++i) {
+    exec::Item& item = turn.Add(client).item;
+    frontend.Parse(line, /*behind_requests=*/i != 0, arena, &item);
+    EXPECT_EQ(exec::Item::Kind::kRequest, item.kind) << command;
+    turn.Added();
+  }
+  turn.Run(session);
+  return std::string(out.sendable());
+}
+
+// A server takes `007` for the key of row 7. Commands that can find no row wait for no lock.
+TEST_F(RespKeyspacesTest, CommandsOnAKeyThatNoRowCanHaveLockNoRow) {
+  const std::string no_item = "-CONSTRAINT the key's columns cannot hold this key as it is\r\n";
+  const std::string no_row =
+      "-CONSTRAINT a number in the key is not written as the server writes it\r\n";
+  const std::vector<std::pair<std::string, std::string>> commands = {
+      {"DEL n:007", ":0\r\n"},
+      {"GETDEL n:007", "$-1\r\n"},
+      {"EXPIRE n:007 5", ":0\r\n"},
+      {"SET n:007 v", no_item},
+      {"INCR n:007", no_item},
+      {"DEL numbers:007", ":0\r\n"},
+      {"HINCRBY numbers:007 value 1", no_row},
+      {"HSET numbers:007 value 1", no_row},
+  };
+  // The indexes are open by then.
+  for (const auto& [command, reply] : commands) EXPECT_EQ(reply, Ask(command)) << command;
+  Ask("HINCRBY t:007 v 1");
+  const auto held = store_.LockRow("shop.numbers", {"7"});
+  const auto held_by_its_text = store_.LockRow("shop.numbers", {"007"});
+  const auto begun = [this] { return store_.calls(engine::fake::Call::Kind::kBeginRow); };
+  const uint64_t before = begun();
+  for (const auto& [command, reply] : commands) {
+    EXPECT_EQ(reply + reply, RunTwice(command, *frontend_, session_)) << command;
+  }
+  EXPECT_EQ(before, begun());
+  RunTwice("HINCRBY t:007 v 1", *frontend_, session_);
+  EXPECT_LT(before, begun()) << "a key of text is shared";
+}
+
 TEST_F(RespKeyspacesTest, AConditionOnAColumnThatIsNotThereSaysWhereItMayBe) {
   const std::string no_column =
       "NOFIELD the table has no column of this name beside its key, or `fields` of "

@@ -441,13 +441,15 @@ Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
 
 }  // namespace
 
+bool IsOfNoRow(const RespCall& call, engine::Session& session) {
+  return call.is_string ? call.key_cannot_exist : HasOtherNumber(call, session);
+}
+
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.image != nullptr) {
-    const bool may_be_there =
-        call.is_string ? !call.key_cannot_exist : !HasOtherNumber(call, session);
-    return ExecuteWatch(call, may_be_there, session, out);
+    return ExecuteWatch(call, /*may_be_there=*/!IsOfNoRow(call, session), session, out);
   }
   if (call.is_string) return ExecuteString(work, call, session, out);
   if (HasOtherNumber(call, session)) {

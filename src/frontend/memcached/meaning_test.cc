@@ -1,5 +1,6 @@
 // What the order of flags, an expired row and the counters mean.
 #include "frontend/memcached/memcached_fixture.h"
+#include "frontend/memcached/replies.h"
 
 namespace rowsocket::frontend {
 namespace {
@@ -293,6 +294,20 @@ TEST_F(MemcachedTest, NoKeyBreaksALineOfTheDump) {
   EXPECT_EQ("EN\r\n", Ask("mg eA0KRU5EDQp5OjE= b v\r\n"));
   EXPECT_EQ("END\r\n", Ask("get plain:1\r\n"));
   EXPECT_EQ("PREFIX plain get 1 hit 0 set 0 del 0\r\nEND\r\n", Ask("stats detail dump\r\n"));
+}
+
+TEST_F(MemcachedTest, SettingsTellWhetherClientsLogIn) {
+  for (const bool accounts : {false, true}) {
+    settings_.accounts = accounts;
+    Connect();
+    MemcachedWork work;
+    work.command.stats_arguments = "settings";
+    base::Buffer out;
+    AppendStats(*shared_, work, nullptr, out);
+    const std::string told =
+        std::string("STAT auth_enabled_sasl ") + (accounts ? "yes" : "no") + "\r\n";
+    EXPECT_NE(std::string_view::npos, out.view().find(told)) << accounts;
+  }
 }
 
 }  // namespace

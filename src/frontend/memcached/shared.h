@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "exec/latency.h"
 #include "exec/stats.h"
@@ -60,7 +61,7 @@ struct MemcachedShared {
   MemcachedDetails details;
   const exec::StatRegistry& exec_stats;
   const exec::LatencyRegistry& latency;
-  const int64_t started_ms = keyspace::WallClockMs();
+  const int64_t started_ms = base::CoarseNowMs();
   std::atomic<uint64_t> next_serials{1};  ///< Numbers connections, for MemcachedWork::serial.
 
   /// The values of the counters at the last `stats reset`.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "frontend/memcached/replies.h"
 #include "protocol/memcached/encoder.h"
 
@@ -80,10 +81,10 @@ std::string Seconds(const timeval& time) {
 }
 
 void AddProcess(const MemcachedShared& shared, Writer& writer) {
-  const int64_t now_ms = keyspace::WallClockMs();
+  const int64_t up_ms = base::CoarseNowMs() - shared.started_ms;
   writer.Add("pid", static_cast<uint64_t>(getpid()));
-  writer.Add("uptime", static_cast<uint64_t>((now_ms - shared.started_ms) / 1000));
-  writer.Add("time", static_cast<uint64_t>(now_ms / 1000));
+  writer.Add("uptime", static_cast<uint64_t>(up_ms / 1000));
+  writer.Add("time", static_cast<uint64_t>(keyspace::WallClockMs() / 1000));
   writer.Add("version", shared.settings.version);
   writer.Add("pointer_size", 8 * sizeof(void*));
   rusage usage;
@@ -116,7 +117,8 @@ void AddContainers(const keyspace::Snapshot& snapshot, bool tells_tables, Writer
     return counter.load(std::memory_order_relaxed);
   };
   const keyspace::Options& options = snapshot.config.options;
-  for (const std::string* problem : {&snapshot.config.problem, &options.policy_problem}) {
+  for (const std::string* problem :
+       {&snapshot.config.problem, &snapshot.config.left_out, &options.policy_problem}) {
     if (!problem->empty() && tells_tables) writer.Add("mapping:error", *problem);
   }
   for (const auto& container : snapshot.containers) {
@@ -154,7 +156,7 @@ void AddSettings(const MemcachedShared& shared, Writer& writer) {
   writer.Add("cas_enabled", "yes");
   writer.Add("tcp_backlog", settings.backlog);
   writer.Add("binding_protocol", "auto-negotiate");
-  writer.Add("auth_enabled_sasl", "no");
+  writer.Add("auth_enabled_sasl", settings.accounts ? "yes" : "no");
   writer.Add("item_size_max", settings.limits.item_bytes_max);
   writer.Add("maxconns_fast", "yes");
   writer.Add("flush_enabled", settings.may_flush ? "yes" : "no");

@@ -2,6 +2,7 @@
 #include "exec/turn.h"
 
 #include "frontend/memcached/memcached_fixture.h"
+#include "keyspace/time.h"
 
 namespace rowsocket::frontend {
 namespace {
@@ -135,6 +136,15 @@ TEST_F(MemcachedTest, StatsHasTheAveragesOfLatencies) {
   const std::string stats = Ask("stats\r\n");
   EXPECT_NE(std::string::npos, stats.find("STAT get_latency_us 20\r\n"));
   EXPECT_NE(std::string::npos, stats.find("STAT set_latency_us 500\r\n"));
+}
+
+TEST_F(MemcachedTest, UptimeDoesNotFollowAWallClockThatStepsBack) {
+  {
+    const keyspace::StillClock ahead(keyspace::WallClockMs() + 3'600'000);
+    Connect();
+  }
+  const std::string stats = Ask("stats\r\n");
+  EXPECT_NE(std::string::npos, stats.find("STAT uptime 0\r\n")) << stats;
 }
 
 TEST_F(MemcachedTest, OnlyAReplyThatHoldsTheValueIsTooLargeForIt) {

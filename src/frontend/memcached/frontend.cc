@@ -343,6 +343,7 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
   }
   if (!why.empty()) {
     work->refusal = arena.Copy(why);
+    work->refusal_status = BinaryStatus::kInvalidArguments;
     return;
   }
   item->kind = Item::Kind::kRequest;

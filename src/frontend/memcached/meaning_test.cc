@@ -1,4 +1,6 @@
 // What the order of flags, an expired row and the counters mean.
+#include <tuple>
+
 #include "frontend/memcached/memcached_fixture.h"
 #include "frontend/memcached/replies.h"
 
@@ -228,6 +230,34 @@ TEST_F(MemcachedTest, ARefusalNamesThePolicyOfItsVerb) {
   EXPECT_EQ(0u, Ask("flush_all\r\n").find(caching + "caching for flush:"));
 }
 
+TEST_F(MemcachedTest, ABinaryRequestThatIsRefusedBeforeItRunsHasOneStatus) {
+  // Opcode, extras, whether it has a key.
+  const std::tuple<char, std::string, bool> requests[] = {
+      {0x00, "", true}, {0x01, std::string(8, '\0'), true}, {0x04, "", true}, {0x08, "", false}};
+  const auto expect_invalid_arguments = [&](const char* why) {
+    for (const auto& [opcode, extras, has_key] : requests) {
+      const std::string body = extras + (has_key ? "a" : "");
+      std::string packet(24, '\0');
+      packet[0] = '\x80';
+      packet[1] = opcode;
+      packet[3] = has_key;
+      packet[4] = static_cast<char>(extras.size());
+      packet[11] = static_cast<char>(body.size());
+      frontend_ = std::make_unique<MemcachedFrontend>(*shared_);
+      const std::string reply = Ask(packet + body);
+      ASSERT_LE(24u, reply.size());
+      EXPECT_EQ(std::string("\0\4", 2), reply.substr(6, 2)) << why << int{opcode};
+      EXPECT_NE(std::string::npos, reply.find(why)) << int{opcode};
+    }
+  };
+  SetPolicies("disabled", "disabled", "disabled", "disabled");
+  expect_invalid_arguments("_policy of innodb_memcache.cache_policies");
+  SetPolicies("innodb_only", "innodb_only", "innodb_only", "innodb_only");
+  Define({{"default", "test", "demo", "id", "nothing", "flags", "cas", "expires", "PRIMARY"}});
+  shared_->keyspaces->catalog.RefreshNow(session_);
+  expect_invalid_arguments("container default is disabled");
+}
+
 TEST_F(MemcachedTest, AContainerCountsItsRequests) {
   Set("a", "1", "0");
   const auto& counters = shared_->keyspaces->catalog.current()->Find("default")->state->counters;
@@ -308,6 +338,16 @@ TEST_F(MemcachedTest, SettingsTellWhetherClientsLogIn) {
         std::string("STAT auth_enabled_sasl ") + (accounts ? "yes" : "no") + "\r\n";
     EXPECT_NE(std::string_view::npos, out.view().find(told)) << accounts;
   }
+}
+
+TEST_F(MemcachedTest, AnErrorThatPassesIsWorthAnotherTry) {
+  for (const model::ErrorCode code :
+       {model::ErrorCode::kLockTables, model::ErrorCode::kOffline, model::ErrorCode::kNotReady}) {
+    EXPECT_EQ(memcached::BinaryStatus::kTemporaryFailure, StatusOf(model::Error{code}))
+        << model::Name(code);
+  }
+  EXPECT_EQ(memcached::BinaryStatus::kInternalError,
+            StatusOf(model::Error{model::ErrorCode::kTrigger}));
 }
 
 }  // namespace

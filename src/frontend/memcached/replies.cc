@@ -72,7 +72,7 @@ BinaryStatus StatusOf(const model::Error& error) {
   if (is_denied) return BinaryStatus::kAuthError;
   const bool passes = error.code == ErrorCode::kLockTables || error.code == ErrorCode::kLockWait ||
                       error.code == ErrorCode::kDeadlock || error.code == ErrorCode::kAccountRate ||
-                      error.code == ErrorCode::kOffline;
+                      error.code == ErrorCode::kOffline || error.code == ErrorCode::kNotReady;
   return passes ? BinaryStatus::kTemporaryFailure : BinaryStatus::kInternalError;
 }
 

@@ -320,6 +320,8 @@ def test_policies(make, server):
         client.send(b"delete %s\r\n" % key)
         assert client.line().startswith((b"SERVER_ERROR", b"CLIENT_ERROR"))
         assert client.value(key) == b"v" and client.set(key, b"w") == b"STORED"
+        with mc.connect(server) as binary:
+            assert binary.binary(mc.DELETE, key).status == 4
     finally:
         sql.run("UPDATE innodb_memcache.cache_policies SET delete_policy = 'innodb_only'")
     wait_until(lambda: client.command(f"delete {container.at('none').decode()}") == b"NOT_FOUND", 10,

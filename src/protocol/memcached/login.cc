@@ -47,6 +47,8 @@ LoginStep NextTextLogin(std::string_view input, Command* command) {
   const LineWords words(line);
   uint64_t bytes = 0;
   if (words.count < kSetWords || words[0] != "set" || !ParseUnsigned(words[kBytesWord], &bytes)) {
+    // The body of a browser's request must not log in.
+    if (words.count > 1 && words.last.starts_with("HTTP/")) return Close(input.size(), command);
     return Refuse(Error::kUnauthenticated, false, line_size + 1, command);
   }
   if (bytes > kBodyBytesMax) return Refuse(Error::kTooLarge, true, input.size(), command);

@@ -65,6 +65,19 @@ TEST(Login, OtherLinesAreUnauthenticated) {
   }
 }
 
+TEST(Login, RequestOverHttpEndsTheConnection) {
+  for (const char* const line : {"GET / HTTP/1.1\r\n", "POST /a b c d HTTP/1.1\r\n",
+                                 "set / HTTP/1.1\r\n", "DELETE HTTP/1.0\n"}) {
+    const std::string input = line + "\r\nset k 0 0 10\r\napp secret\r\n"s;
+    const Parsed parsed = Parse(input);
+    EXPECT_EQ(Outcome::kReply, parsed.step.outcome) << line;
+    EXPECT_EQ(Error::kNone, parsed.command.error) << line;
+    EXPECT_TRUE(parsed.command.closes && parsed.command.quiet) << line;
+    EXPECT_EQ(input.size(), parsed.step.consumed) << line;
+  }
+  EXPECT_EQ(Error::kUnauthenticated, Parse("HTTP/1.1\r\n").command.error);
+}
+
 TEST(Login, BadDataIsTold) {
   EXPECT_EQ(Error::kBadLoginEnd, Parse("set k 0 0 3\r\napp secret\r\n").command.error);
   EXPECT_EQ(Error::kBadLogin, Parse("set k 0 0 3\r\napp\r\n").command.error);

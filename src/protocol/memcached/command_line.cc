@@ -97,7 +97,8 @@ void ParseDelete(const LineWords& words, base::Arena& arena, Command* command) {
   command->quiet = words.count > 2 && words.last == "noreply";
   SetKey(words[1], arena, command);
   const bool has_time = words.count > (command->quiet ? 3u : 2u);
-  if (has_time && words[2] != "0") SetError(Error::kDeleteUsage, command);
+  const bool has_more = words.count > (command->quiet ? 4u : 3u);
+  if (has_more || (has_time && words[2] != "0")) SetError(Error::kDeleteUsage, command);
 }
 
 void ParseFlushAll(const LineWords& words, Command* command) {

@@ -98,6 +98,7 @@ TEST(TextParser, WrongLines) {
       {"delete", "text delete" + kFormat},
       {"delete a 5", "text delete \"a\"" + kUsage},
       {"delete a 5 noreply", "text delete \"a\" quiet" + kUsage},
+      {"delete a 0 x", "text delete \"a\"" + kUsage},
       {"delete a 0 0 0", "text delete" + kError},
       {"incr a", "text increment" + kFormat},
       {"incr a -1", "text increment \"a\"" + kDelta},

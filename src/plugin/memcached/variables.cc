@@ -40,9 +40,22 @@ static_assert(MemcachedOptions::kConnectionsMax == Values::connections_max_max);
 static_assert(MemcachedOptions::kItemBytesMin == Values::item_size_max_min);
 static_assert(MemcachedOptions::kItemBytesMax == Values::item_size_max_max);
 
+/// SHOW VARIABLES shows numbers of daemon_memcached_option as those in use: operators compare the
+/// number of connections with the variable. What is wrong with the option the protocol says.
+void ShowOptions() {
+  MemcachedOptions options;
+  std::string error;
+  if (!ParseMemcachedOptions(Text(values.option), &options, &error)) return;
+  if (options.threads && *options.threads <= MemcachedOptions::kThreadsMax)
+    values.threads = *options.threads;
+  if (options.connections && *options.connections <= MemcachedOptions::kConnectionsMax)
+    values.connections_max = *options.connections;
+}
+
 MemcachedVariables TakeVariables() {
   // SHOW VARIABLES then shows the number in use.
   if (values.threads == 0) values.threads = ReadersForThisMachine();
+  ShowOptions();
   clock_offset_ms.store(values.clock_offset * 1000);
   MemcachedVariables variables;
   TakeCommon(values, &account_limits, &variables);

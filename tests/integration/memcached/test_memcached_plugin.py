@@ -49,6 +49,8 @@ def test_memcacheds_own_options_and_a_unix_socket(make_server, open_folder):
     settings = first.stats("settings")
     assert (settings["num_threads"], settings["maxconns"], settings["tcpport"]) == (
         "2", "3", str(free))
+    sql = other.sql()
+    assert [sql.value(f"SELECT @@daemon_memcached_{name}") for name in ("threads", "connections_max")] == [b"2", b"3"]
     log = other.log()
     assert "daemon_memcached_option: -m has no meaning here" in log
     assert "daemon_memcached_option: -U has no meaning here" in log

@@ -18,7 +18,7 @@ class PurgeTest : public MemcachedTest {
     expiry.index = expiry_index;
     store_.CreateTable({"test.many",
                         {"a", "b", "v", "e"},
-                        {{"PRIMARY", {0, 1}}, {"by_e", {3}}},
+                        {{"PRIMARY", {0, 1}}, {expiry_index.empty() ? "by_e" : expiry_index, {3}}},
                         false,
                         false,
                         {{"b", Of(Kind::kInteger)}, {"e", expiry}}},
@@ -58,9 +58,10 @@ Row Numbered(const char* a, int b, const char* expiry) {
 }
 
 /// With an index of expiry, and without.
-class PurgeOfSomeTest : public PurgeTest, public ::testing::WithParamInterface<const char*> {};
+class PurgeByIndexOrScanTest : public PurgeTest,
+                               public ::testing::WithParamInterface<const char*> {};
 
-TEST_P(PurgeOfSomeTest, RowsThatCannotBeDeletedKeepNoOthersBack) {
+TEST_P(PurgeByIndexOrScanTest, RowsThatCannotBeDeletedKeepNoOthersBack) {
   std::vector<Row> all;
   for (int i = 0; i < 250; ++i) all.push_back(Numbered("kept", i, "1000"));
   for (int i = 0; i < 50; ++i) all.push_back(Numbered("same", i, "1000"));
@@ -76,7 +77,8 @@ TEST_P(PurgeOfSomeTest, RowsThatCannotBeDeletedKeepNoOthersBack) {
   EXPECT_EQ(20u, rows());
 }
 
-INSTANTIATE_TEST_SUITE_P(Indexes, PurgeOfSomeTest, ::testing::Values("by_e", ""));
+INSTANTIATE_TEST_SUITE_P(Indexes, PurgeByIndexOrScanTest,
+                         ::testing::Values("by_e", "", "2024_e", "0"));
 
 // Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
 // without a change. The session is interrupted more than once, as it may forget an interrupt.

@@ -287,6 +287,7 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   names->db = call.key.db;
   names->table = call.key.table;
   names->index = call.key.index;
+  names->index_is_name = true;
   const Verb verb = call.verb;
   if (ReadsAll(verb)) {
     names->lists = engine::IndexNames::Lists::kAllButKey;

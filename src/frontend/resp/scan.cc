@@ -336,6 +336,7 @@ void NameScanned(const RespCall& call, engine::IndexNames* names) {
     names->db = call.key.db;
     names->table = call.key.table;
     names->index = call.key.index;
+    names->index_is_name = true;
     names->lists = engine::IndexNames::Lists::kKey;
     return;
   }

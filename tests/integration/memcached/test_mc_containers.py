@@ -295,6 +295,26 @@ def test_a_table_with_triggers_is_read_only(make):
     assert client.value(container.at("k")) == b"v"
 
 
+@pytest.mark.parametrize("index", ["2024_e", "0"])
+def test_an_index_of_expiry_may_have_a_name_of_digits(make, index):
+    """The container stays in use, and a row that has expired is purged behind one that lives."""
+    container = make("x", WHOLE + f", KEY `{index}` (e)")
+    client = container.ready()
+    container.sql.run(f"INSERT INTO {container.table} (k, v, e) VALUES ('a', 'lives', UNIX_TIMESTAMP() + 1000),"
+                      " ('b', 'expired', 1000)")
+    wait_until(lambda: container.row("b") is None, 30, "the purge", 0.1)
+    assert client.value(container.at("a")) == b"lives"
+
+
+@pytest.mark.parametrize("index", ["1st", "0"])
+def test_a_unique_index_may_have_a_name_of_digits(make, index):
+    columns = f"id INT AUTO_INCREMENT PRIMARY KEY, k VARBINARY(20), v VARBINARY(20), UNIQUE KEY `{index}` (k)"
+    container = make("x", columns, flags="0", token="0", expiry="0", index=index)
+    client = container.ready()
+    assert client.set(container.at("a"), b"1") == b"STORED" and client.value(container.at("a")) == b"1"
+    assert container.row("a", "id, v") == (b"1", b"1")
+
+
 def test_a_generated_key_is_refused(make):
     """The container is refused before the first set fails because no set can store the key."""
     container = make("x", "k VARBINARY(20) AS (v) STORED UNIQUE, v VARBINARY(20)", flags="0", token="0",

@@ -123,6 +123,18 @@ def test_hincrbyfloat_is_exact_or_refused(client, sql):
     assert sql.rows("SELECT price, stock FROM product WHERE id = 7") == [(b"39.99", b"5")]
 
 
+def test_a_name_of_digits_is_no_number_of_an_index(client, sql):
+    sql.run("CREATE TABLE code (id INT PRIMARY KEY, a INT, b INT, UNIQUE KEY `0` (a), UNIQUE KEY `1st` (b))"
+            " ENGINE=InnoDB")
+    sql.run("INSERT INTO code VALUES (1, 2, 3), (2, 9, 1)")
+    for key in ("code:1", "code@0:2", "code@1st:3"):
+        assert client.ask("HGET", key, "id") == b"1", key
+    assert client.ask("HGETALL", "code@1:9").startswith("NOTABLE the table has no such index")
+    assert client.ask("HSET", "code@0:2", "b", 4) == 0
+    assert sql.rows("SELECT b FROM code WHERE id = 1") == [(b"4",)]
+    sql.run("DROP TABLE code")
+
+
 def test_a_part_of_a_key_finds_and_deletes_nothing(client, sql):
     """Nor does a key of an index that is not unique."""
     sql.run("CREATE TABLE tag (id INT PRIMARY KEY, word VARCHAR(10), n INT, KEY by_word (word)) ENGINE=InnoDB")

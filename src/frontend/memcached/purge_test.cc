@@ -1,5 +1,6 @@
 // What the purge and flush_all remove where some rows stay.
 #include <atomic>
+#include <new>
 
 #include "exec/test_notification.h"
 #include "frontend/memcached/memcached_fixture.h"
@@ -46,6 +47,16 @@ class PurgeTest : public MemcachedTest {
       if (first.empty() || engine::fake::FirstValue(*call.request) == first)
         outcome = engine::Outcome::Of(error);
       return outcome;
+    });
+  }
+
+  /// Sessions with this lock wait run out of memory whenever they execute a request.
+  void ExhaustExecute(engine::LockWait lock_wait = engine::LockWait::kNever) {
+    store_.SetHook([lock_wait](const engine::fake::Call& call) {
+      const bool is_out =
+          call.kind == engine::fake::Call::Kind::kExecute && call.lock_wait == lock_wait;
+      if (is_out) throw std::bad_alloc();
+      return engine::Outcome();
     });
   }
 
@@ -113,6 +124,18 @@ TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   EXPECT_EQ(2u, rows() + store_.RowCount("test.more"));
 }
 
+// daemon_memcached_clock_offset may put the clock before 1970.
+TEST_F(PurgeTest, APauseEndsWhenTheNextFlushIsDueWhateverTheClockSays) {
+  using keyspace::Housekeeper;
+  for (const int64_t now_ms : {int64_t{-8'000'000'000'000}, int64_t{1'700'000'000'000}}) {
+    EXPECT_EQ(model::kPurgeIdleMs, Housekeeper::PauseMs(keyspace::kNever, now_ms, false));
+    EXPECT_EQ(model::kPurgeTickMs, Housekeeper::PauseMs(keyspace::kNever, now_ms, true));
+    EXPECT_EQ(20, Housekeeper::PauseMs(now_ms + 20, now_ms, true));
+    EXPECT_EQ(1, Housekeeper::PauseMs(now_ms, now_ms, true));
+    EXPECT_EQ(1, Housekeeper::PauseMs(now_ms - 5000, now_ms, false));
+  }
+}
+
 // max_binlog_cache_size limits a transaction. One row alone is too large for it.
 TEST_F(PurgeTest, ChunkThatIsTooLargeForATransactionIsHalved) {
   std::vector<Row> all;
@@ -150,6 +173,36 @@ TEST_F(PurgeTest, RowsThatAreLockedArePassedOver) {
   EXPECT_EQ(0u, rows());
 }
 
+// innodb_rollback_on_timeout: a row that is locked costs the deletions before it.
+TEST_F(PurgeTest, RowsThatAreLockedArePassedOverWhereEachCostsTheTransaction) {
+  std::vector<Row> all;
+  for (int i = 0; i < 30; ++i) all.push_back(Numbered("k", i, std::to_string(1000 + i).c_str()));
+  for (const char* index : {"by_e", ""}) {
+    Fill(all, index);
+    edits_ = 0;
+    store_.SetHook([this](const engine::fake::Call& call) {
+      engine::Outcome outcome;
+      if (call.kind != engine::fake::Call::Kind::kExecute ||
+          call.request->verb != model::Request::Verb::kEdit) {
+        return outcome;
+      }
+      ++edits_;
+      const std::string_view number = call.request->key()[1].text();
+      if (number != "0" && number != "7" && number != "8" && number != "29") return outcome;
+      outcome =
+          engine::Outcome::Make(engine::Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
+      outcome.transaction_lost = true;
+      return outcome;
+    });
+    Purge();
+    EXPECT_EQ("k,0,v,1000;k,7,v,1007;k,8,v,1008;k,29,v,1029;", store_.Dump("test.many")) << index;
+    EXPECT_GE(60u, edits_) << "no row is tried more than twice";
+    store_.SetHook({});
+    Purge();
+    EXPECT_EQ(0u, rows());
+  }
+}
+
 TEST_F(PurgeTest, AnErrorOfTheTableEndsTheRound) {
   std::vector<Row> all;
   for (int i = 0; i < 250; ++i) all.push_back(Numbered("k", i, "1000"));
@@ -164,6 +217,52 @@ TEST_F(PurgeTest, AnErrorOfTheTableEndsTheRound) {
   store_.SetHook({});
   EXPECT_EQ(2u, Purge());
   EXPECT_EQ(0u, rows());
+}
+
+TEST_F(PurgeTest, WhatIsDeletedBeforeAnErrorOfTheTableIsCounted) {
+  std::vector<Row> all;
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  uint64_t counted = 0;
+  keyspace::HousekeeperRules rules = Purging(kRowsPerSecond);
+  rules.containers.count = [&counted](uint64_t rows) { counted += rows; };
+  keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, rules);
+  store_.SetHook([this](const engine::fake::Call& call) {
+    const bool is_edit = call.kind == engine::fake::Call::Kind::kExecute &&
+                         call.request->verb == model::Request::Verb::kEdit;
+    if (!is_edit || ++edits_ <= 9) return engine::Outcome();
+    return engine::Outcome::Of(model::Error::Engine(135));
+  });
+  housekeeper.RunOnce(session_);
+  EXPECT_EQ(41u, rows());
+  EXPECT_EQ(9u, counted);
+}
+
+TEST_F(PurgeTest, TheRoundBehindOneThatRanOutOfMemoryGoesOn) {
+  std::vector<Row> all;
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  ExhaustExecute();
+  EXPECT_TRUE(housekeeper_.RunOnce(session_));
+  EXPECT_EQ(50u, rows());
+  store_.SetHook({});
+  for (int i = 0; i < 2; ++i) Purge();
+  EXPECT_EQ(0u, rows());
+}
+
+TEST_F(PurgeTest, AFlushThatRanOutOfMemoryIsTriedAgain) {
+  Set("a", "1", "0");
+  EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+  MoveClock(11);
+  ExhaustExecute(engine::LockWait::kServer);
+  housekeeper_.RunOnce(session_);
+  housekeeper_.AwaitFlush();
+  store_.SetHook({});
+  EXPECT_EQ(1u, store_.RowCount("test.demo"));
+  MoveClock(2);
+  housekeeper_.RunOnce(session_);
+  housekeeper_.AwaitFlush();
+  EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }
 
 // There are ten rounds a second: each keeps its part of a row for the next round.

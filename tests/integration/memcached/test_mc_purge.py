@@ -53,6 +53,26 @@ def test_rows_that_a_foreign_key_keeps_keep_no_others_back(server, index):
 
 
 @pytest.mark.parametrize("index", INDEXED.values(), ids=INDEXED)
+def test_a_locked_row_that_costs_the_transaction_keeps_no_others_back(make_server, index):
+    """innodb_rollback_on_timeout: a wait for a row that ends takes the whole transaction back."""
+    server = make_server(options=["--loose-daemon-memcached-purge-rows-per-second=1000",
+                                  "--innodb-rollback-on-timeout=ON"])
+    server.sql().run("CREATE DATABASE more")
+    server.sql("more").run(f"CREATE TABLE locked ({WHOLE + index}) ENGINE=InnoDB")
+    locker = server.sql("more")
+    fill(locker, "locked", "k, v, e", "CONCAT('k', n), 'old', 1000", 50)
+    locker.run("BEGIN")
+    locker.run("SELECT * FROM locked WHERE k = 'k17' FOR UPDATE")
+    container = Container.of(server, "more.locked", "k", "v")
+    container.map(key_columns="k", value_columns="v", flags="f", cas_column="c", expire_time_column="e",
+                  unique_idx_name_on_key="PRIMARY", db_schema="more", db_table="locked")
+    await_rows(container, 1)
+    assert container.sql.rows("SELECT k FROM locked") == [(b"k17",)]
+    locker.run("ROLLBACK")
+    await_rows(container, 0)
+
+
+@pytest.mark.parametrize("index", INDEXED.values(), ids=INDEXED)
 def test_rows_with_a_null_in_their_key_keep_no_others_back(server, index):
     columns = ("id INT AUTO_INCREMENT PRIMARY KEY, a INT, b INT, v INT, e BIGINT, UNIQUE KEY k (a, b)")
     container = Container(server, "more", "nulls", columns + index, key="a,b", flags="0", token="0",

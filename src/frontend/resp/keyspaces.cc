@@ -24,12 +24,38 @@ bool Fail(std::string_view why, std::string* error) {
   return false;
 }
 
+/// Whether a command that changes its key tells what the key held, or for how long.
+bool TellsItem(const RespCall& call) {
+  const auto& arguments = call.arguments;
+  switch (call.verb) {
+    case Verb::kGetDel:
+    case Verb::kGetEx:
+    case Verb::kGetSet:
+      return true;
+    case Verb::kSet:
+      return std::any_of(arguments.begin() + 3, arguments.end(),
+                         [](std::string_view word) { return IsWord(word, "get"); });
+    case Verb::kEval:
+      return call.script == RespScript::kReadWindow || call.script == RespScript::kTimeLeft ||
+             call.script == RespScript::kCountInWindow || call.script == RespScript::kAddInWindow;
+    default:
+      return false;
+  }
+}
+
+/// Whether a command does nothing to its key but delete it.
+bool OnlyDeletes(const RespCall& call) {
+  return call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kMoveRemove ||
+         call.script == RespScript::kRelease || call.script == RespScript::kReleaseIfThere;
+}
+
 /// Why the policies of containers refuse a command; empty: they do not.
-std::string_view RefusalByPolicy(Verb verb, bool writes, const keyspace::Options& options) {
-  if (verb == Verb::kGetDel && !options.get_refusal.empty()) return options.get_refusal;
-  if (verb == Verb::kDel || verb == Verb::kGetDel || verb == Verb::kMoveRemove)
-    return options.delete_refusal;
-  return writes ? options.set_refusal : options.get_refusal;
+std::string_view RefusalByPolicy(const RespCall& call, bool writes,
+                                 const keyspace::Options& options) {
+  const bool gets = !writes || TellsItem(call);
+  if (gets && !options.get_refusal.empty()) return options.get_refusal;
+  if (!writes) return {};
+  return OnlyDeletes(call) ? options.delete_refusal : options.set_refusal;
 }
 
 }  // namespace
@@ -105,7 +131,7 @@ bool RespFrontend::LocateInContainer(const Keyspace& keyspace, std::string_view 
                                           : std::string("; the server's log says why")),
                 error);
   }
-  const std::string_view refusal = RefusalByPolicy(call->verb, writes, snapshot_->config.options);
+  const std::string_view refusal = RefusalByPolicy(*call, writes, snapshot_->config.options);
   if (!refusal.empty()) return Fail("NOPERM " + std::string(refusal), error);
   call->is_string = true;
   call->container = container;

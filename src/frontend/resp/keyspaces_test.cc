@@ -131,6 +131,63 @@ class RespKeyspacesTest : public RespTest {
   keyspace::Keyspaces keyspaces_{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
 };
 
+TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) {
+  const std::string release =
+      "EVAL 'if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) "
+      "else return 0 end' 1 i:a token";
+  const std::string time_left =
+      "EVAL 'if redis.call(\"get\", KEYS[1]) == ARGV[1] then return redis.call(\"pttl\", KEYS[1]) "
+      "else return -3 end' 1 i:a token";
+  const std::string read_window =
+      "EVAL 'local totalHits = redis.call(\"GET\", KEYS[1]) "
+      "local timeToExpire = redis.call(\"PTTL\", KEYS[1]) "
+      "return { totalHits, timeToExpire }' 1 i:a";
+  const std::string count_in_window = std::string(kCountInWindow) + "e:a 60000";
+  const std::string add_in_window =
+      "EVAL 'redis.call(\"set\", KEYS[1], 0, \"EX\", ARGV[2], \"NX\") "
+      "local consumed = redis.call(\"incrby\", KEYS[1], ARGV[1]) "
+      "local ttl = redis.call(\"pttl\", KEYS[1]) "
+      "if ttl == -1 then redis.call(\"expire\", KEYS[1], ARGV[2]) ttl = 1000 * ARGV[2] end "
+      "return {consumed, ttl}' 1 e:b 3 60";
+  const std::vector<std::pair<std::string, std::string>> needs = {
+      {"GET i:a", "get"},
+      {"TTL i:a", "get"},
+      {"MGET i:a i:b", "get"},
+      {"SET i:a 1", "set"},
+      {"SET i:a get", "set"},
+      {"SET i:a 1 GET", "get set"},
+      {"SET i:a 1 XX get", "get set"},
+      {"GETSET i:a 1", "get set"},
+      {"GETEX i:a", "get set"},
+      {"INCR i:n", "set"},
+      {"PERSIST i:a", "set"},
+      {"DEL i:a", "delete"},
+      {"GETDEL i:a", "get delete"},
+      {"RENAME i:a i:b", "get set delete"},
+      {"COPY i:b i:a", "get set"},
+      {release, "delete"},
+      {time_left, "get set"},
+      {read_window, "get set"},
+      {count_in_window, "get set"},
+      {add_in_window, "get set"},
+  };
+  for (const std::string policy : {"none", "get", "set", "delete"}) {
+    const auto value = [&policy](const char* name) {
+      return std::string(policy == name ? "disabled" : "innodb_only");
+    };
+    SetPolicies("innodb_only", "innodb_only", "innodb_only");
+    Ask("SET i:a 1");
+    SetPolicies(value("get"), value("set"), value("delete"));
+    for (const auto& [command, policies] : needs) {
+      const std::string reply = Ask(command);
+      EXPECT_FALSE(reply.starts_with("-NOSTORE ") || reply.starts_with("-NOTABLE ")) << reply;
+      EXPECT_FALSE(reply.starts_with("-NOTSERVED ")) << command;
+      const bool is_refused = reply.starts_with("-NOPERM " + policy + "_policy of ");
+      EXPECT_EQ(policies.find(policy) != std::string::npos, is_refused) << command << reply;
+    }
+  }
+}
+
 /// The replies to two of this command, which the connection has sent at once.
 std::string RunTwice(const std::string& command, RespFrontend& frontend, engine::Session& session) {
   const std::string line = command + "\r\n";

@@ -12,6 +12,7 @@ from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
+RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
 WRONG_TYPE = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
@@ -139,6 +140,24 @@ def test_what_a_keyspace_does_not_allow(client):
     for command in (("SET", "read:r", 1), ("DEL", "read:r"), ("EXPIRE", "read:r", 1), ("INCR", "read:r"), ("PERSIST", "read:r")):
         assert client.ask(*command).startswith("NOPERM rowsocket.keyspaces"), command
     assert client.transaction(("GET", "read:r")) == [b"v"]
+
+
+@pytest.mark.parametrize("policy, refused, served", [
+    ("get_policy", (("GETEX", ":1:p"), ("GETSET", ":1:p", "w"), ("SET", ":1:p", "w", "GET"), ("GETDEL", ":1:p")), ("INCR", ":1:n")),
+    ("delete_policy", (("DEL", ":1:p"), ("GETDEL", ":1:p"), ("EVAL", RELEASE, 1, ":1:p", "v")), ("GET", ":1:p"))])
+def test_policies_of_containers(client, server, policy, refused, served):
+    """A policy of `disabled` refuses each command that would do what it forbids."""
+    sql = server.sql()
+    assert client.ask("SET", ":1:p", "v") == "OK"
+    sql.run(f"UPDATE innodb_memcache.cache_policies SET {policy} = 'disabled'")
+    try:
+        wait_until(lambda: isinstance(client.ask("GETDEL", ":1:none"), Error), 10, "the policy")
+        for command in refused:
+            assert client.ask(*command).startswith(f"NOPERM {policy} of"), command
+        assert not isinstance(client.ask(*served), Error)
+    finally:
+        sql.run(f"UPDATE innodb_memcache.cache_policies SET {policy} = 'innodb_only'")
+    wait_until(lambda: client.ask("GETDEL", ":1:p") == b"v", 10, "the policy")
 
 
 def test_rows_by_a_prefix(client, server):

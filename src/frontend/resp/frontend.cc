@@ -7,6 +7,7 @@
 #include "exec/write_set.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
+#include "keyspace/time.h"
 
 namespace rowsocket::frontend {
 
@@ -350,6 +351,7 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
     return outcome;
   };
   const auto body = [&] {
+    const keyspace::StillClock still;  // As in Redis, no key expires within a transaction.
     out.Truncate(begin);
     next = 0;
     work.hits = work.misses = 0;

@@ -188,6 +188,45 @@ TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) 
   }
 }
 
+// Between its parse and its execution a command may wait for the lock of its row.
+TEST_F(RespKeyspacesTest, ATimeCountsFromWhenTheCommandIsExecuted) {
+  struct Case {
+    std::string before, command, key, reply;
+  };
+  const std::string reacquire = kReacquire, extend = kExtend, count = kCountInWindow;
+  const std::vector<Case> cases = {
+      {"DEL a", "SET a v NX PX 10", "a", "+OK\r\n"},
+      {"SET a v", "PSETEX a 10 w", "a", "+OK\r\n"},
+      {"SET a v", "GETEX a PX 10", "a", "$1\r\nv\r\n"},
+      {"SET a v PX 60000", "PEXPIRE a 10 LT", "a", ":1\r\n"},
+      {"SET a v", reacquire + "a v 10", "a", ":1\r\n"},
+      {"SET a v PX 60000", extend + "a v 10 1", "a", ":1\r\n"},
+      {"DEL a", count + "a 10", "a", "*2\r\n:1\r\n:10\r\n"},
+      {"DEL e:a", "SET e:a v NX PX 10", "e:a", "+OK\r\n"},
+      {"SET e:a v", "PEXPIRE e:a 10", "e:a", ":1\r\n"},
+      {"HSET s/a user 1", "PEXPIRE s/a 10", "s/a", ":1\r\n"},
+  };
+  const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  for (const Case& one : cases) {
+    Ask(one.before);
+    const exec::Item item = Parse(one.command + "\r\n");
+    wait();
+    const keyspace::StillClock still;
+    EXPECT_EQ(one.reply, Run(item)) << one.command;
+    EXPECT_EQ(":10\r\n", Ask("PTTL " + one.key)) << one.command;
+  }
+  const int64_t at_ms = keyspace::WallClockMs() + 60'000;
+  Ask("SET a v PXAT " + std::to_string(at_ms));
+  const exec::Item extends = Parse(extend + "a v 10 0\r\n");
+  wait();
+  EXPECT_EQ(":1\r\n", Run(extends));
+  EXPECT_EQ(":" + std::to_string(at_ms + 10) + "\r\n", Ask("PEXPIRETIME a"));
+  for (const char* const line : {"MULTI", "SET a v PX 10", "GET a"}) Ask(line);
+  const exec::Item exec = Parse("EXEC\r\n");
+  wait();
+  EXPECT_EQ("*2\r\n+OK\r\n$1\r\nv\r\n", Run(exec));
+}
+
 /// The replies to two of this command, which the connection has sent at once.
 std::string RunTwice(const std::string& command, RespFrontend& frontend, engine::Session& session) {
   const std::string line = command + "\r\n";

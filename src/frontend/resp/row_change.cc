@@ -91,20 +91,23 @@ void RespRowChange::PutExpiry(int64_t at_ms) {
 
 void RespRowChange::Touch(std::span<const Value> row) {
   if (row.empty()) return;
-  const int64_t now_ms = keyspace::ExpiryFromCell(row[expiry_at_]);
+  const int64_t expires_ms = keyspace::ExpiryFromCell(row[expiry_at_]);
   switch (call_.verb) {
     case Verb::kDel:
       answer_ = 1;
       return;
     case Verb::kPersist:
-      if (now_ms == keyspace::kNever) return;
+      if (expires_ms == keyspace::kNever) return;
       PutExpiry(keyspace::kNever);
       break;
-    case Verb::kExpire:
-      if (!MayExpire(*call_.string_command, now_ms)) return;
-      deletes_ = call_.string_command->at_ms <= call_.keyspaces->NowMs();
-      if (!deletes_) PutExpiry(call_.string_command->at_ms);
+    case Verb::kExpire: {
+      const int64_t now_ms = call_.keyspaces->NowMs();
+      const int64_t at_ms = ExpiryMsOf(*call_.string_command, now_ms);
+      if (!MayExpire(*call_.string_command, expires_ms, at_ms)) return;
+      deletes_ = at_ms <= now_ms;
+      if (!deletes_) PutExpiry(at_ms);
       break;
+    }
     default:
       ROWSOCKET_REQUIRE(!"a command that changes when a row expires has no change");
       return;

@@ -27,7 +27,15 @@ std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
   return arena.Copy("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command");
 }
 
-/// Sets the moment of expiry from a number behind EX, PX, EXAT or PXAT.
+/// Whether a time that counts from now on, or from a little later, ends behind the last moment.
+bool EndsTooLate(int64_t in_ms) {
+  int64_t at_ms = 0;
+  // Spans that client libraries send need no look at the clock.
+  return in_ms > keyspace::kNever / 2 &&
+         __builtin_add_overflow(in_ms, keyspace::WallClockMs(), &at_ms);
+}
+
+/// Sets the time of expiry from a number behind EX, PX, EXAT or PXAT.
 std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool is_seconds,
                             bool is_moment, base::Arena& arena) {
   int64_t value = 0;
@@ -36,11 +44,14 @@ std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool 
       call.verb == Verb::kExpire || (call.verb == Verb::kEval && !ExpiresLater(call.script));
   const bool fits =
       (may_be_past || value > 0) && (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
-  if (!fits || (!is_moment && __builtin_add_overflow(value, keyspace::WallClockMs(), &value))) {
-    return WrongExpiry(call, arena);
-  }
-  call.string_command->expires = RespStringCommand::Expires::kAt;
-  call.string_command->at_ms = std::min(value, keyspace::kNever - 1);
+  if (!fits || (!is_moment && EndsTooLate(value))) return WrongExpiry(call, arena);
+  RespStringCommand& command = *call.string_command;
+  command.expires = RespStringCommand::Expires::kAt;
+  command.is_relative = !is_moment;
+  if (is_moment)
+    command.at_ms = std::min(value, keyspace::kNever - 1);
+  else
+    command.in_ms = value;
   return {};
 }
 

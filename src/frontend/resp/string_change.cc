@@ -18,11 +18,11 @@ using model::Value;
 using Verb = RespVerb;
 
 // Never is later than any time.
-bool MayExpire(const RespStringCommand& command, int64_t expires_ms) {
+bool MayExpire(const RespStringCommand& command, int64_t expires_ms, int64_t at_ms) {
   const bool expires = expires_ms != keyspace::kNever;
   return !(command.only_if_never && expires) && !(command.only_if_expires && !expires) &&
-         !(command.only_if_later && command.at_ms <= expires_ms) &&
-         !(command.only_if_sooner && command.at_ms >= expires_ms);
+         !(command.only_if_later && at_ms <= expires_ms) &&
+         !(command.only_if_sooner && at_ms >= expires_ms);
 }
 
 namespace {
@@ -50,7 +50,10 @@ Decision RespStringChange::Decide(std::span<const Value> row,
   done_ = keeps_flags_ = false;
   wrong_ = {};
   count_ = 0;
-  at_ms_ = command().at_ms;
+  if (command().expires == Expires::kAt) {
+    now_ms_ = ExpiryClockMs(call_);
+    at_ms_ = ExpiryMsOf(command(), now_ms_);
+  }
   arena_.Reset();
   if (MustBeAbsent(call_) && is_there_) return Decision::kKeep;
   Decision decision = Decision::kKeep;
@@ -185,7 +188,7 @@ Decision RespStringChange::ChangeLock() {
     return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
   }
   if (call_.script == RespScript::kExtendOrAcquire && !is_there_) {
-    if (at_ms_ <= ExpiryClockMs(call_)) return Decline("ERR invalid expire time in 'set' command");
+    if (at_ms_ <= now_ms_) return Decline("ERR invalid expire time in 'set' command");
     done_ = true;
     return Change(command().lock_token, Expires::kAt);
   }
@@ -204,11 +207,10 @@ Decision RespStringChange::ChangeLock() {
     done_ = expires();
     if (!done_) return Decision::kKeep;
   }
-  const int64_t now_ms = ExpiryClockMs(call_);
   const bool overflows =
-      command().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms, &at_ms_);
+      command().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms_, &at_ms_);
   if (overflows) return Decline("ERR invalid expire time in script");
-  return at_ms_ <= now_ms ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
+  return at_ms_ <= now_ms_ ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
 
 Decision RespStringChange::Increment() {
@@ -232,10 +234,9 @@ Decision RespStringChange::IncrementFloat() {
 
 Decision RespStringChange::Expire() {
   if (!is_there_) return Decision::kKeep;
-  done_ = MayExpire(command(), row_.expires_ms());
+  done_ = MayExpire(command(), row_.expires_ms(), at_ms_);
   if (!done_) return Decision::kKeep;
-  return command().at_ms <= ExpiryClockMs(call_) ? Decision::kDelete
-                                                 : Change(std::nullopt, Expires::kAt);
+  return at_ms_ <= now_ms_ ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
 }
 
 Decision RespStringChange::Change(std::optional<std::string_view> value, Expires expires) {

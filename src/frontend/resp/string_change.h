@@ -16,8 +16,9 @@
 
 namespace rowsocket::frontend {
 
-/// Whether EXPIRE with its conditions sets the expiry of a key that expires at this time now.
-bool MayExpire(const RespStringCommand& command, int64_t expires_ms);
+/// Whether EXPIRE with its conditions lets a key that expires at `expires_ms` now expire at
+/// `at_ms`.
+bool MayExpire(const RespStringCommand& command, int64_t expires_ms, int64_t at_ms);
 
 class RespStringChange final : public model::RowEditor {
  public:
@@ -79,7 +80,8 @@ class RespStringChange final : public model::RowEditor {
   bool keeps_flags_ = false;
   int64_t number_ = 0;
   int64_t left_ms_ = 0;
-  int64_t at_ms_ = 0;
+  int64_t now_ms_ = 0;  ///< Expires::kAt: when the command is executed.
+  int64_t at_ms_ = 0;   ///< Expires::kAt: when the key expires.
   std::string old_, new_;
   std::string_view wrong_;
 };

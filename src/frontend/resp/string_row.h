@@ -3,6 +3,7 @@
 // Threads: an object has one; the functions are pure but for the clock.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,15 @@ enum StoredColumn : uint32_t { kValue, kExpires };
 inline int64_t ExpiryClockMs(const RespCall& call) {
   const bool is_mapped = call.container != nullptr || call.expiring_container != nullptr;
   return is_mapped ? call.keyspaces->NowMs() : keyspace::WallClockMs();
+}
+
+/// When the key expires by a command whose Expires is kAt. `now_ms`: when the command is executed,
+/// which may be long after it was parsed, because it waits for locks in between.
+inline int64_t ExpiryMsOf(const RespStringCommand& command, int64_t now_ms) {
+  if (!command.is_relative) return command.at_ms;
+  int64_t at_ms = 0;
+  if (__builtin_add_overflow(command.in_ms, now_ms, &at_ms)) return keyspace::kNever - 1;
+  return std::min(at_ms, keyspace::kNever - 1);
 }
 
 /// The moment in the store's column `expires`; keyspace::kNever for NULL.

@@ -23,8 +23,12 @@ struct RespStringCommand {
   enum class Expires : uint8_t { kKeep, kNever, kAt };
   std::string_view value;
   Expires expires = Expires::kKeep;
-  int64_t at_ms = 0;  ///< kAt: milliseconds since 1970.
-  int64_t by = 0;     ///< What an increment adds.
+  /// kAt: the time is a span, `in_ms`, which counts from when the command is executed; false: it is
+  /// a moment, `at_ms`.
+  bool is_relative = false;
+  int64_t at_ms = 0;  ///< Milliseconds since 1970.
+  int64_t in_ms = 0;
+  int64_t by = 0;  ///< What an increment adds.
   long double by_float = 0;
   /// GETRANGE: the offsets of its first and last byte; SETRANGE: `from` is where it writes.
   int64_t from = 0, to = 0;

@@ -92,6 +92,20 @@ def test_random_commands_on_expiry_are_as_in_the_store(client, rng):
         assert client.ask("PEXPIRETIME", "bare") == client.ask("PEXPIRETIME", "s/k"), (command, options)
 
 
+def test_expire_counts_from_the_end_of_its_wait(client, server):
+    """A row that was locked for longer than the time is not deleted by the command that gives it the time."""
+    sql, locker = server.sql("shop"), server.sql("shop")
+    assert client.ask("HSET", "s/a", "user", 1) == 1
+    locker.run("BEGIN")
+    assert locker.value("SELECT user FROM session WHERE id = 'a' FOR UPDATE") == b"1"
+    before = sql.status("Resp_lock_waits")
+    client.send("EXPIRE", "s/a", 2)
+    wait_until(lambda: sql.status("Resp_lock_waits") > before, 20, "the wait")
+    time.sleep(2.5)
+    locker.run("ROLLBACK")
+    assert client.receive() == 1 and client.ask("HGET", "s/a", "user") == b"1" and 0 < client.ask("PTTL", "s/a") <= 2000
+
+
 def expire(server, key):
     server.sql().run(f"UPDATE shop.session SET ends = 1 WHERE id = '{key}'")
 

@@ -89,6 +89,21 @@ def test_a_locked_string_keeps_no_other_from_being_purged(client, server):
     wait_until(lambda: sql.rows(left) == [(b"kept",)], 20, "the purge of the string that was locked")
 
 
+def test_a_time_counts_from_the_end_of_the_wait_for_a_lock(client, server):
+    """Who takes a lock has it for the time that it has asked for, however long its command has waited."""
+    sql, locker = server.sql(), server.sql()
+    sql.run("INSERT INTO rowsocket.store (k, v) VALUES ('held', 'v')")
+    locker.run("BEGIN")
+    locker.run("UPDATE rowsocket.store SET expires = 1 WHERE db = 0 AND k = 'held'")
+    before = sql.status("Resp_lock_waits")
+    client.send("SET", "held", "mine", "NX", "PX", 2000)
+    wait_until(lambda: sql.status("Resp_lock_waits") > before, 20, "the wait")
+    time.sleep(2.5)
+    locker.run("COMMIT")
+    assert client.receive() == "OK" and 0 < client.ask("PTTL", "held") <= 2000
+    assert Client(server.resp_port).ask("SET", "held", "of another", "NX", "PX", 2000) is None
+
+
 def test_several_keys(client, server):
     assert client.ask("MSET", "a", 1, "b", 2) == "OK" and client.ask("MGET", "a", "none", "b") == [b"1", None, b"2"]
     assert client.ask("MSET", "a", 1, "b") == Error("ERR wrong number of arguments for 'mset' command")

@@ -197,7 +197,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
   if (!AsksEngine(verb)) {
-    if (is_behind_ && ChangesState(verb)) NoteState(*item);
+    if (MayComeToNothing() && ChangesState(verb)) NoteState(*item);
     AnswerServer(command, arguments, arena, item);
     return taken;
   }

@@ -136,13 +136,17 @@ class RespFrontend final : public exec::Frontend {
   // What a turn that stops takes back (state.cc).
   /// Whether the command is parsed only when all items before it have their answers.
   bool MustBeLater(const RespCommand& command, Arguments arguments) const;
-  /// To be called before the item changes the state, where the turn may stop at it or before it.
+  /// To be called before the item changes the state, where the turn may stop at it or before it, or
+  /// where the lane may throw it away.
   void NoteState(exec::Item& item);
+  /// Whether the item that is being parsed may come to nothing even where it is a reply, so that
+  /// its changes are taken back.
+  bool MayComeToNothing() const { return is_behind_ || may_be_dropped_; }
   /// A new turn begins: what is left in history_ is of items that the last one has not come to.
   void UndoState();
   /// The item ends the transaction, if there is one.
   void DropMulti(exec::Item& item);
-  /// The item ends the watch of all keys: when it has its answer, where the turn may stop before.
+  /// The item ends the watch of all keys: when it has its answer, where it may come to nothing.
   void EndWatch(exec::Item& item);
   /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
   bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
@@ -291,6 +295,8 @@ class RespFrontend final : public exec::Frontend {
   /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn
   /// may stop.
   bool is_behind_ = false;
+  /// ParseForLane: an item that turns out to be a reply is thrown away, and parsed anew.
+  bool may_be_dropped_ = false;
   bool is_logged_in_;
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;

@@ -279,6 +279,34 @@ TEST_F(RespKeyspacesTest, CommandsOnAKeyThatNoRowCanHaveLockNoRow) {
   EXPECT_LT(before, begun()) << "a key of text is shared";
 }
 
+// What the lane has to refuse it throws away, and the input is parsed anew: with the transaction
+// and the watch that it had before.
+TEST_F(RespKeyspacesTest, AnExecThatTheLaneRefusesKeepsItsTransactionAndItsWatch) {
+  const std::string whole = "MULTI\r\nSET i:a mine\r\nEXEC\r\n";
+  const auto queue = [this] {
+    for (const char* const line : {"WATCH i:a", "MULTI", "SET i:a mine"}) Ask(line);
+  };
+  queue();
+  RefuseInLane("EXEC\r\n");
+  const std::string refused = Ask("EXEC");
+  EXPECT_TRUE(refused.starts_with("-EXECABORT nothing was done: ")) << refused;
+  EXPECT_NE(std::string::npos, refused.find("read only")) << refused;
+  EXPECT_EQ("-ERR EXEC without MULTI\r\n", Ask("EXEC"));
+  MakeKeyspaces(/*items_read_only=*/false);
+  queue();
+  RefuseInLane("EXEC\r\n");
+  MakeKeyspaces(/*items_read_only=*/false);
+  DoElsewhere("SET i:a 1");
+  EXPECT_EQ("*-1\r\n", Ask("EXEC"));
+  Ask("WATCH i:a");
+  RefuseInLane(whole);
+  MakeKeyspaces(/*items_read_only=*/false);
+  DoElsewhere("SET i:a 2");
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*-1\r\n", Run(Parse(whole)));
+  EXPECT_EQ("$1\r\n2\r\n", Ask("GET i:a"));
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Run(Parse(whole)));
+}
+
 TEST_F(RespKeyspacesTest, AConditionOnAColumnThatIsNotThereSaysWhereItMayBe) {
   const std::string no_column =
       "NOFIELD the table has no column of this name beside its key, or `fields` of "

@@ -40,7 +40,7 @@ void RespFrontend::UndoState() {
 }
 
 void RespFrontend::EndWatch(Item& item) {
-  if (!is_behind_ && item.kind != Item::Kind::kRequest) return watched_.End();
+  if (!MayComeToNothing() && item.kind != Item::Kind::kRequest) return watched_.End();
   watched_.EndLater();
   RespWorkOf(item).ends_watch = true;
 }

@@ -2,8 +2,8 @@
 // on.
 //
 // Flow: the connection takes a change when it parses such a command. Where the turn then stops
-// before that command, so that it is parsed again, the connection takes the change back first:
-// RespStateHistory has what was before.
+// before that command, or the lane throws it away, it is parsed again, and the connection takes the
+// change back first: RespStateHistory has what was before.
 // Threads: one at a time.
 #pragma once
 

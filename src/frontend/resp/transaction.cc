@@ -84,7 +84,7 @@ bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
 
 void RespFrontend::DropMulti(Item& item) {
   if (!state_.in_multi) return;
-  if (is_behind_ || item.kind == Item::Kind::kRequest) NoteState(item);
+  if (MayComeToNothing() || item.kind == Item::Kind::kRequest) NoteState(item);
   state_.EndMulti();
   EndWatch(item);
 }

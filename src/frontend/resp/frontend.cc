@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "exec/write_set.h"
+#include "frontend/resp/move.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
 #include "keyspace/time.h"
@@ -308,6 +309,9 @@ std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work
 
 Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
                                   base::Buffer& out) const {
+  const struct Forgetting {
+    ~Forgetting() { ForgetMoved(); }
+  } forgetting;
   RespWork& work = RespWorkOf(item);
   Unit& unit = *item.unit;
   // What a WATCH has not seen is not looked at, so that it needs no rights.

@@ -42,7 +42,6 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
     return Outcome::Fail(ErrorCode::kNumber);
   }
   Moved& moved = MovedHere();
-  if (moved.value.capacity() > model::kKeptValueBytesMax) std::string().swap(moved.value);
   moved.value = move.is_taken ? row.value() : std::string_view();
   moved.expires_ms = row.expires_ms();
   return outcome;
@@ -105,6 +104,11 @@ bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error) {
     *error = "NOTSERVED RENAME and COPY between two containers of one table";
   }
   return false;
+}
+
+void ForgetMoved() {
+  std::string& value = MovedHere().value;
+  if (value.capacity() > model::kKeptValueBytesMax) std::string().swap(value);
 }
 
 Outcome ExecuteMove(RespWork& work, const RespCall& call, engine::Session& session,

@@ -21,8 +21,11 @@ inline constexpr std::string_view kRespMovesStrings =
 /// Whether the two calls name the same row. False, with an error: it cannot be told, because two
 /// containers are of one table.
 bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error);
-/// Executes one call of RENAME or COPY; the last one appends the reply.
+/// Executes one call of RENAME or COPY, in a unit; the last one appends the reply. Whoever executes
+/// the unit calls ForgetMoved at its end.
 engine::Outcome ExecuteMove(RespWork& work, const RespCall& call, engine::Session& session,
                             base::Buffer& out);
+/// Gives back the memory of a large string that this thread has moved, or was to move.
+void ForgetMoved();
 
 }  // namespace rowsocket::frontend

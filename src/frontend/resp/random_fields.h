@@ -19,8 +19,8 @@ using RespField = std::pair<std::string, std::string>;
 
 /// Takes the arguments behind the key. Empty, or the text of an error.
 std::string_view TakeRandomFields(RespCall& call);
-/// Appends the reply. A reply of more than `bytes_max` is cut off behind them, and counts as too
-/// large.
+/// Appends the reply, of which no more is made once it has more than `bytes_max` bytes: the caller
+/// then answers that the reply is too large.
 void AppendRandomFields(resp::Version version, const RespCall& call,
                         std::span<const RespField> fields, size_t bytes_max, base::Buffer* out);
 

@@ -55,6 +55,7 @@ class RowReply final : public model::RowSink {
         version_(version),
         out_(out),
         expiry_at_(ExpiryColumnAt(call)),
+        bytes_max_(bytes_max),
         end_max_(out.size() + bytes_max),
         shows_names_(call.verb == Verb::kHGetAll || call.verb == Verb::kHKeys ||
                      call.verb == Verb::kHScan),
@@ -71,8 +72,8 @@ class RowReply final : public model::RowSink {
     size_ = text.size();
     bytes_ += name.size() + text.size();
     if (call_.verb == Verb::kHRandField) {
-      pairs_.emplace_back(name, text);
-      return true;
+      pairs_.emplace_back(name, call_.without_values ? std::string_view() : text);
+      return call_.without_values || bytes_ <= bytes_max_;
     }
     if (shows_names_) resp::AppendBulk(name, &out_);
     if (shows_values_) resp::AppendBulk(text, &out_);
@@ -95,7 +96,7 @@ class RowReply final : public model::RowSink {
   size_t size() const { return size_; }
   /// Of all fields that are there: their names and values.
   size_t bytes() const { return bytes_; }
-  /// HRANDFIELD: the fields with their values.
+  /// HRANDFIELD: the fields, with their values where it answers these.
   std::span<const RespField> pairs() const { return pairs_; }
   bool is_expired() const { return is_expired_; }
   int64_t expires_ms() const { return expires_ms_; }
@@ -126,6 +127,7 @@ class RowReply final : public model::RowSink {
   const size_t expiry_at_;
   int64_t expires_ms_ = keyspace::kNever;
   bool is_expired_ = false;
+  const size_t bytes_max_;
   const size_t end_max_;
   const bool shows_names_;
   const bool shows_values_;

@@ -245,6 +245,17 @@ TEST_F(RespTest, KeysTellWhatTheyTake) {
   EXPECT_EQ("-ERR wrong number of arguments for 'object|freq' command\r\n", Ask("OBJECT FREQ"));
 }
 
+// The fields that are chosen from are kept until the row has ended.
+TEST_F(RespTest, RandomFieldsWithValuesAreOfARowOfLimitedBytes) {
+  settings_.limits.reply_bytes_max = 150;
+  const std::string value(100, 'x');
+  EXPECT_EQ(":2\r\n", Ask("HSET t:9 v " + value + " w " + value));
+  EXPECT_EQ("-TOOLARGE the reply is larger than resp_reply_max_bytes\r\n",
+            Ask("HRANDFIELD t:9 1 WITHVALUES"));
+  EXPECT_EQ(0u, Ask("HRANDFIELD t:9 1").find("*1\r\n$1\r\n"));
+  EXPECT_EQ("*2\r\n$1\r\nv\r\n$2\r\n10\r\n", Ask("HRANDFIELD t:1 1 WITHVALUES"));
+}
+
 TEST_F(RespTest, ARandomKeyIsOneOfTheDatabase) {
   EXPECT_EQ("$-1\r\n", Ask("RANDOMKEY"));
   std::set<std::string> seen;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/resp/resp_fixture.h"
@@ -36,6 +37,23 @@ TEST_F(RespTest, AnErrorOfOneCommandUndoesTheTransaction) {
   Ask("OBJECT FREQ a");
   EXPECT_EQ(0u, Ask("EXEC").find("-EXECABORT undone: command 2: ERR An LFU maxmemory policy"));
   EXPECT_EQ("$-1\r\n", Ask("GET a"));
+}
+
+TEST_F(RespTest, AWatchedRowIsComparedCellByCell) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"HSET t:5 v 1 w 23", "HSET t:5 v 12 w 3"},
+      {"HSET t:5 v - w 1", "HDEL t:5 v"},
+      {"HSET t:5 v 1:a w b", "HSET t:5 v 1 w a:b"}};
+  for (const auto& [before, after] : changes) {
+    for (const bool is_changed : {false, true}) {
+      Ask(before);
+      EXPECT_EQ("+OK\r\n", Ask("WATCH t:5"));
+      if (is_changed) Ask(after);
+      Ask("MULTI");
+      Ask("HGET t:1 v");
+      EXPECT_EQ(is_changed ? "*-1\r\n" : "*1\r\n$2\r\n10\r\n", Ask("EXEC")) << after;
+    }
+  }
 }
 
 // A number that is not written as the server writes it is no row's key.

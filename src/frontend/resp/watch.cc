@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -17,32 +18,49 @@ using model::ErrorCode;
 
 namespace {
 
-/// The cells of a row as one text, in which no two rows look the same.
-class RowText final : public model::RowSink {
+/// The digest of a row's cells, written one behind the other so that no two rows look the same. The
+/// cells are not kept: a row may be larger than any reply.
+class RowDigest final : public model::RowSink {
  public:
-  explicit RowText(const RespCall& call) : call_(call), expiry_at_(ExpiryColumnAt(call)) {
+  explicit RowDigest(const RespCall& call)
+      : call_(call), expiry_at_(ExpiryColumnAt(call)), context_(EVP_MD_CTX_new()) {
+    is_right_ =
+        context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
     if (call.is_string) string_.emplace(call, value_);
   }
   bool Cell(std::string_view text) override {
     if (at_++ == expiry_at_) is_expired_ = IsExpired(call_, model::Value(text));
-    text_.append(std::to_string(text.size())).append(1, ':').append(text);
+    Add(std::to_string(text.size()) + ":");
+    Add(text);
     return !string_ || string_->Cell(text);
   }
   bool NullCell() override {
     ++at_;
-    text_.append(1, '-');
+    Add("-");
     return !string_ || string_->NullCell();
   }
-  const std::string& text() const { return text_; }
+  /// To be called behind the last cell. False: the digest cannot be made.
+  bool Finish(std::array<unsigned char, 32>* digest) {
+    return is_right_ && EVP_DigestFinal_ex(context_.get(), digest->data(), nullptr) == 1;
+  }
   /// A row may have expired.
   bool is_there() const { return !is_expired_ && (!string_ || string_->is_there()); }
 
  private:
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+
+  void Add(std::string_view bytes) {
+    is_right_ = is_right_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
+  }
+
   const RespCall& call_;
   const size_t expiry_at_;
+  const std::unique_ptr<EVP_MD_CTX, Free> context_;
+  bool is_right_ = false;
   size_t at_ = 0;
   bool is_expired_ = false;
-  std::string text_;
   base::Buffer value_;
   std::optional<RespStringRow> string_;
 };
@@ -69,16 +87,11 @@ Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& s
     return outcome;
   }
   if (may_be_there) {
-    RowText row(call);
+    RowDigest row(call);
     outcome = session.Execute(*call.index, call.request, row);
     if (!outcome.ok()) return outcome;
     image.is_there = outcome.rows != 0 && row.is_there();
-    const std::string& text = row.text();
-    unsigned size = 0;
-    const bool has_digest =
-        !image.is_there || EVP_Digest(text.data(), text.size(), image.digest.data(), &size,
-                                      EVP_sha256(), nullptr) == 1;
-    if (!has_digest) return Outcome::Fail(ErrorCode::kInternal);
+    if (image.is_there && !row.Finish(&image.digest)) return Outcome::Fail(ErrorCode::kInternal);
   }
   if (call.verb == RespVerb::kWatch) {
     *call.image = image;

@@ -56,8 +56,7 @@ size_t RespFrontend::input_bytes_max() const {
 }
 
 resp::RequestLimits RespFrontend::request_limits() const {
-  if (is_logged_in_)
-    return {2 * settings_.limits.values_max + 2, settings_.limits.line_bytes_max, true};
+  if (is_logged_in_) return {model::kRespArgumentsMax, settings_.limits.line_bytes_max, true};
   return {model::kRespArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
 }
 
@@ -148,6 +147,12 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   if (command == nullptr) {
     state_.multi_failed = true;
     AnswerError(UnknownCommand(arguments), arena, item);
+    return {Parsed::kItem, step.consumed};
+  }
+  if (arguments.size() > model::kRespWordsMax) {
+    state_.multi_failed = true;
+    Reject("TOOLARGE a command has at most " + std::to_string(model::kRespWordsMax) + " words",
+           arena, item);
     return {Parsed::kItem, step.consumed};
   }
   return PrepareCommand(*command, arguments, input.substr(0, step.consumed), arena, item);

@@ -213,7 +213,9 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
     if (step.outcome != resp::RequestStep::Outcome::kRequest) return std::nullopt;
     consumed += step.consumed;
     const RespCommand* const command = FindRespCommand(step.arguments[0]);
-    if (command == nullptr || !TakesArguments(*command, step.arguments.size())) return std::nullopt;
+    const bool is_served = command != nullptr && step.arguments.size() <= model::kRespWordsMax &&
+                           TakesArguments(*command, step.arguments.size());
+    if (!is_served) return std::nullopt;
     if (command->verb == Verb::kExec) {
       base::Buffer queued;
       resp::AppendSimple("OK", &queued);

@@ -208,6 +208,25 @@ TEST_F(RespTest, TransactionsOfOneConnectionShareATurn) {
   }
 }
 
+TEST_F(RespTest, ACommandWithTooManyWordsEndsNoConnection) {
+  std::string words = "*20003\r\n$4\r\nMSET\r\n";
+  for (int i = 0; i < 20'002; ++i) words += "$1\r\nx\r\n";
+  const std::string refusal = "-TOOLARGE a command has at most 20002 words\r\n";
+  const Item item = Parse(words);
+  EXPECT_FALSE(item.closes);
+  EXPECT_EQ(words.size(), consumed_);
+  EXPECT_EQ(refusal, Run(item));
+  EXPECT_EQ("+PONG\r\n", Ask("PING"));
+  const std::string text = "MULTI\r\n" + words + "EXEC\r\n";
+  std::string replies;
+  for (std::string_view left = text; !left.empty(); left.remove_prefix(consumed_))
+    replies += Run(Parse(std::string(left)));
+  EXPECT_EQ(
+      "+OK\r\n" + refusal + "-EXECABORT Transaction discarded because of previous errors.\r\n",
+      replies);
+  EXPECT_EQ("", store_.Dump("rowsocket.store"));
+}
+
 TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {
   const auto transaction = [&](std::vector<std::string> commands) {
     Ask("MULTI");

@@ -133,40 +133,20 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
   return {Outcome::kRequest, end + 1, arguments, {}};
 }
 
-}  // namespace
+/// A request with more arguments is read to its end before there is room for its arguments.
+constexpr int64_t kFewArguments = 256;
+/// The bytes of an empty argument, `$0` and two ends of lines.
+constexpr uint64_t kArgumentBytesMin = 6;
 
-RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
-  if (input.empty()) return {};
-  if (input.front() != '*') return NextInline(input, limits, arena);
-  int64_t count = 0;
-  size_t size = 0;
-  switch (ReadNumber(input.substr(1), &count, &size)) {
-    case Read::kNeedMore:
-      return {};
-    case Read::kTooLong:
-      return Fail("too big mbulk count string");
-    case Read::kWrong:
-      return Fail("invalid multibulk length");
-    case Read::kNumber:
-      break;
-  }
-  size_t at = 1 + size;
-  if (count <= 0) return {Outcome::kNothing, at, {}, {}};
-  if (static_cast<uint64_t>(count) > limits.arguments_max) {
-    return Fail(limits.is_in ? "invalid multibulk length" : "unauthenticated multibulk length");
-  }
-  // No room is made for arguments that have not come: each takes four bytes at least.
-  if (static_cast<uint64_t>(count) * 4 > input.size() - at && input.size() < limits.bytes_max) {
-    const bool may_be_wrong = at < input.size() && input[at] != '$';
-    if (may_be_wrong) return FailAt(input[at], arena);
-    if (at == input.size()) return {};
-  }
-  const std::span<std::string_view> arguments =
-      arena.Allocate<std::string_view>(std::min<size_t>(static_cast<size_t>(count), input.size()));
+/// Takes `count` arguments off the input, the first of which begins at `at`. `arguments`: where
+/// they go; null: nowhere.
+RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, int64_t count,
+                          size_t at, base::Arena& arena, std::string_view* arguments) {
   for (int64_t i = 0; i < count; ++i) {
     if (at == input.size()) return {};
     if (input[at] != '$') return FailAt(input[at], arena);
     int64_t length = 0;
+    size_t size = 0;
     switch (ReadNumber(input.substr(at + 1), &length, &size)) {
       case Read::kNeedMore:
         return {};
@@ -188,10 +168,49 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
     if (input[at + bytes] != '\r' || input[at + bytes + 1] != '\n') {
       return Fail("expected CR LF behind a bulk string");
     }
-    arguments[static_cast<size_t>(i)] = input.substr(at, bytes);
+    if (arguments != nullptr) arguments[i] = input.substr(at, bytes);
     at += bytes + 2;
   }
-  return {Outcome::kRequest, at, arguments, {}};
+  return {Outcome::kRequest, at, {}, {}};
+}
+
+}  // namespace
+
+// No room is made for many arguments before they have come: a few bytes would take much memory.
+RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
+  if (input.empty()) return {};
+  if (input.front() != '*') return NextInline(input, limits, arena);
+  int64_t count = 0;
+  size_t size = 0;
+  switch (ReadNumber(input.substr(1), &count, &size)) {
+    case Read::kNeedMore:
+      return {};
+    case Read::kTooLong:
+      return Fail("too big mbulk count string");
+    case Read::kWrong:
+      return Fail("invalid multibulk length");
+    case Read::kNumber:
+      break;
+  }
+  const size_t at = 1 + size;
+  if (count <= 0) return {Outcome::kNothing, at, {}, {}};
+  if (static_cast<uint64_t>(count) > limits.arguments_max) {
+    return Fail(limits.is_in ? "invalid multibulk length" : "unauthenticated multibulk length");
+  }
+  if (at == input.size()) return {};
+  if (count > kFewArguments) {
+    const bool has_room_for_all =
+        static_cast<uint64_t>(count) * kArgumentBytesMin <= input.size() - at;
+    if (!has_room_for_all && input.size() < limits.bytes_max)
+      return input[at] == '$' ? RequestStep() : FailAt(input[at], arena);
+    const RequestStep read = TakeArguments(input, limits, count, at, arena, nullptr);
+    if (read.outcome != Outcome::kRequest) return read;
+  }
+  const std::span<std::string_view> arguments =
+      arena.Allocate<std::string_view>(static_cast<size_t>(count));
+  RequestStep step = TakeArguments(input, limits, count, at, arena, arguments.data());
+  if (step.outcome == Outcome::kRequest) step.arguments = arguments;
+  return step;
 }
 
 void RequestPattern::Note(std::string_view request, std::span<const std::string_view> arguments) {

@@ -63,6 +63,22 @@ TEST(RespRequest, ErrorsHaveTheTextsOfRedis) {
   EXPECT_EQ("error too big mbulk count string", Parse("*" + std::string(kCountBytesMax + 1, '1')));
 }
 
+TEST(RespRequest, ManyArgumentsTakeNoMemoryBeforeTheyHaveCome) {
+  const RequestLimits limits{size_t{1} << 20, size_t{16} << 20, true};
+  std::string some;
+  for (int i = 0; i < 30'000; ++i) some += "$1\r\nx\r\n";
+  base::Arena arena;
+  EXPECT_EQ(NextRequest("*1048576\r\n" + some, limits, arena).outcome, Outcome::kNeedMore);
+  EXPECT_LT(arena.allocated_bytes(), size_t{64} << 10);
+  EXPECT_EQ(Parse("*1048577\r\n" + some, limits), "error invalid multibulk length");
+  EXPECT_EQ(Parse("*30001\r\n" + some + "GET", limits), "error expected '$', got 'G'");
+  const std::string whole = "*30000\r\n" + some;
+  const RequestStep step = NextRequest(whole, limits, arena);
+  EXPECT_EQ(step.outcome, Outcome::kRequest);
+  EXPECT_EQ(step.arguments.size(), 30'000u);
+  EXPECT_EQ(step.consumed, whole.size());
+}
+
 TEST(RespRequest, InlineCommands) {
   EXPECT_EQ("6|PING", Parse("PING\r\n"));
   EXPECT_EQ("5|PING", Parse("PING\n"));

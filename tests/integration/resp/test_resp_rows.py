@@ -264,6 +264,17 @@ def test_a_protocol_error_ends_the_connection_behind_the_replies_before_it(serve
         client.receive()
 
 
+@pytest.mark.parametrize("command", [
+    ["MSET", *(f"k{number // 2}" for number in range(20_002))], ["DEL", *(f"k{number}" for number in range(30_000))]],
+    ids=["MSET", "DEL"])
+def test_a_command_with_too_many_words_is_refused(server, command):
+    client = Client(server.resp_port)
+    words = b"".join(b"$%d\r\n%s\r\n" % (len(word), word.encode()) for word in command)
+    client.sock.sendall(b"*%d\r\n" % len(command) + words + b"PING\r\n")
+    assert client.receive().startswith("TOOLARGE a command has at most 20002 words")
+    assert client.receive() == "PONG"
+
+
 def test_http_ends_the_connection(server):
     client = Client(server.resp_port)
     client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\nHSET product:7 name hacked\r\n")

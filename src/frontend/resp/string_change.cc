@@ -25,14 +25,10 @@ bool MayExpire(const RespStringCommand& command, int64_t expires_ms, int64_t at_
          !(command.only_if_sooner && at_ms >= expires_ms);
 }
 
-namespace {
-
 bool IsZero(std::string_view text) {
   long double number = 1;
   return ParseFloat(text, &number) && number == 0;
 }
-
-}  // namespace
 
 RespStringChange::RespStringChange(const RespCall& call) : call_(call), row_(call, text_) {
   if (call.container == nullptr || call.container->values == 1) return;

@@ -19,6 +19,8 @@ namespace rowsocket::frontend {
 /// Whether EXPIRE with its conditions lets a key that expires at `expires_ms` now expire at
 /// `at_ms`.
 bool MayExpire(const RespStringCommand& command, int64_t expires_ms, int64_t at_ms);
+/// Whether kCompareNumberAndSet, which expects this text, takes an absent key for equal to it.
+bool IsZero(std::string_view text);
 
 class RespStringChange final : public model::RowEditor {
  public:

@@ -71,6 +71,52 @@ TEST_F(RespTest, ACommandOnAKeyThatCannotBeThereIsDone) {
   EXPECT_EQ("$2\r\n70\r\n", Ask("HGET n:7 v"));
 }
 
+// A write that meets no row locks nothing, so that another session may insert the row behind it.
+TEST_F(RespTest, ARowThatAppearsBehindAWriteThatMetNoneEndsTheWatch) {
+  const engine::fake::TableDefinition rows{"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}};
+  const engine::fake::TableDefinition strings{
+      "rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}};
+  const auto exec_of = [&](const std::string& key, const std::vector<std::string>& commands) {
+    store_.SetHook({});
+    store_.CreateTable(rows);
+    store_.CreateTable(strings);
+    EXPECT_EQ("+OK\r\n", Ask("WATCH " + key));
+    Ask("MULTI");
+    for (const std::string& command : commands) EXPECT_EQ("+QUEUED\r\n", Ask(command));
+    const Item exec = Parse("EXEC\r\n");
+    // The comparison is the first statement, the write that meets no row the second one.
+    store_.SetHook([&](const engine::fake::Call& call) {
+      if (call.kind == engine::fake::Call::Kind::kExecute && call.number == 3) {
+        store_.CreateTable(rows, {{"5", "50", std::nullopt}});
+        store_.CreateTable(strings, {{"0", "s", "50", std::nullopt}});
+      }
+      return Outcome();
+    });
+    const std::string reply = Run(exec);
+    store_.SetHook({});
+    return reply;
+  };
+  for (const char* const first : {"HDEL t:5 v", "DEL t:5"}) {
+    EXPECT_EQ("*-1\r\n", exec_of("t:5", {first, "HSET t:5 v 1"})) << first;
+    EXPECT_EQ("5,50,NULL;", store_.Dump("shop.t")) << first;
+  }
+  for (const char* const first : {"DEL s", "GETDEL s", "EXPIRE s 10", "PERSIST s", "GETEX s EX 10",
+                                  "SET s 1 XX", "SETRANGE s 0 \"\""}) {
+    EXPECT_EQ("*-1\r\n", exec_of("s", {first, "SET s 1"})) << first;
+    EXPECT_EQ("0,s,50,NULL;", store_.Dump("rowsocket.store")) << first;
+  }
+}
+
+TEST_F(RespTest, ARowThatTheTransactionItselfMakesEndsNoWatch) {
+  Ask("WATCH t:5 s");
+  Ask("MULTI");
+  for (const char* const command : {"DEL t:5", "HSET t:5 v 1", "HINCRBY t:5 v 1", "DEL t:5",
+                                    "HSET t:5 v 3", "DEL s", "SET s 1", "APPEND s 2"}) {
+    EXPECT_EQ("+QUEUED\r\n", Ask(command));
+  }
+  EXPECT_EQ("*8\r\n:0\r\n:1\r\n:2\r\n:1\r\n:1\r\n:0\r\n+OK\r\n:2\r\n", Ask("EXEC"));
+}
+
 TEST_F(RespTest, EmptyArgumentsTakeRoomInATransaction) {
   settings_.limits.line_bytes_max = 4096;
   frontend_.emplace(settings_);

@@ -9,6 +9,7 @@
 
 #include "frontend/resp/fields.h"
 #include "frontend/resp/store.h"
+#include "frontend/resp/string_change.h"
 #include "frontend/resp/string_row.h"
 
 namespace rowsocket::frontend {
@@ -73,6 +74,17 @@ bool SameKey(const RespCall& a, const RespCall& b) {
              [](const model::Value& x, const model::Value& y) { return x.text() == y.text(); });
 }
 
+/// Whether the write makes a row where it meets none. COPY counts as one that does, because writes
+/// behind it meet the row that it has made.
+bool MakesRow(const RespCall& call) {
+  const model::Request& request = call.request;
+  if (request.verb != model::Request::Verb::kEdit || !request.edit.may_insert) return false;
+  if (call.verb == RespVerb::kSetRange && call.arguments[3].empty()) return false;
+  if (call.script == RespScript::kCompareNumberAndSet)
+    return IsZero(call.string_command->lock_token);
+  return call.string_command == nullptr || !call.string_command->only_if_there;
+}
+
 }  // namespace
 
 Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
@@ -107,10 +119,13 @@ void MarkAbsent(std::span<RespCall> calls) {
     const bool may_be_absent =
         watched.verb == RespVerb::kWatched && !(watched.image->is_known && watched.image->is_there);
     if (!may_be_absent) continue;
-    const auto write = std::find_if(calls.begin(), calls.end(), [&](const RespCall& call) {
-      return call.known_reply.empty() && call.request.is_write() && SameKey(call, watched);
-    });
-    if (write != calls.end()) write->absent = watched.image;
+    for (RespCall& call : calls) {
+      const bool is_write_of_it =
+          call.known_reply.empty() && call.request.is_write() && SameKey(call, watched);
+      if (!is_write_of_it) continue;
+      call.absent = watched.image;
+      if (MakesRow(call)) break;  // The unit holds the row's lock from here on.
+    }
   }
 }
 

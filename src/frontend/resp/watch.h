@@ -2,7 +2,10 @@
 // unit holds the row's lock by then. A key that was changed and changed back counts as unchanged.
 //
 // Writes read the newest version without locking gaps, so that a key that was absent may be there
-// when a command of the unit writes it: that command then stops the unit as well (MustBeAbsent).
+// when a command of the unit writes it: that command then stops the unit as well (MustBeAbsent). A
+// write that meets no row and makes none locks nothing, so that the writes behind it stop the unit
+// as well, up to the first that makes the row. COPY counts as one, also where it finds nothing to
+// copy: a row that appears between such a COPY and a write behind it is not seen.
 // Threads: const, any. Errors: as rows.h.
 #pragma once
 

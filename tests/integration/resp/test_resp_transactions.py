@@ -167,14 +167,17 @@ def test_watch_ends_with_its_transaction(client, server):
     assert client.ask("EXEC") == [] and client.ask("WATCH") == Error("ERR wrong number of arguments for 'watch' command")
 
 
-def test_an_insert_between_check_and_write_is_seen(client, server):
-    """SQL inserts the row that was absent while EXEC is between the comparison and its own write."""
+@pytest.mark.parametrize("removes", [False, True])
+def test_an_insert_between_check_and_write_is_seen(client, server, removes):
+    """SQL inserts the row that was absent while EXEC is between the comparison, or an HDEL that finds nothing and
+    locks nothing, and its own write."""
     sql = server.sql("shop")
     inserted = threading.Event()
     both = []
     for number in range(200):
         assert client.ask("WATCH", f"orders:{number}") == "OK"
-        for command in (["MULTI"], *[["HGET", "product:7", "stock"]] * 50, ["HSET", f"orders:{number}", "product", 1]):
+        first = [["HDEL", f"orders:{number}", "product"]] if removes else []
+        for command in (["MULTI"], *first, *[["HGET", "product:7", "stock"]] * 50, ["HSET", f"orders:{number}", "product", 1]):
             client.ask(*command)
         inserted.clear()
 

@@ -131,9 +131,10 @@ std::string RespNoTable(const RespCall& call, bool tells) {
 
 std::string RespErrorText(const model::Error& error, const RespWork& work) {
   if (!work.wrong.empty()) return std::string(work.wrong);
-  if (error.code == ErrorCode::kEngine) {
-    return TextOfNumber(error.number);
+  if (error.code == ErrorCode::kOpenTable && !IsNoTable(error)) {
+    return "ERR the server cannot open the table (" + std::to_string(error.number) + ")";
   }
+  if (error.code == ErrorCode::kEngine) return TextOfNumber(error.number);
   const std::string_view text = model::TextOf(kCauses, error.code);
   return text.empty() ? "CONSTRAINT " + std::string(model::Name(error.code)) : std::string(text);
 }

@@ -303,12 +303,15 @@ std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work
   if (is_watch && error.code == ErrorCode::kFld)
     return "TRYAGAIN not done: the table's columns have changed since the command before";
   const bool is_of_store = call != nullptr && call->is_string && call->container == nullptr;
-  if (is_of_store && error.code == ErrorCode::kOpenTable && work.wrong.empty())
-    return std::string(kRespNoStore);
+  if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
+  // A read needs no server that takes writes: it has met a lock of the table.
+  const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
+                                       [](const RespCall& one) { return one.request.is_write(); });
+  if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())
+    return "TRYAGAIN not done: the table was locked for longer than resp_wrlock_timeout";
   const bool has_keyspace = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
   if (has_keyspace && error.code == ErrorCode::kFld) return RespNoField(*call);
-  if (has_keyspace && error.code == ErrorCode::kOpenTable)
-    return RespNoTable(*call, /*tells=*/account() == nullptr);
+  if (has_keyspace && IsNoTable(error)) return RespNoTable(*call, /*tells=*/account() == nullptr);
   return RespErrorText(error, work);
 }
 

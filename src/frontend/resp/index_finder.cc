@@ -114,10 +114,11 @@ const engine::IndexNames* RespIndexFinder::Ask(const RespCall& call, model::Erro
 
 void RespIndexFinder::Opened(const Outcome& outcome, std::shared_ptr<engine::Index> index) {
   wanted_error_ = outcome.error;
+  const ErrorCode code = outcome.error.code;
   const bool is_no_table =
-      outcome.error.code == ErrorCode::kOpenTable || outcome.error.code == ErrorCode::kDenied;
+      IsNoTable(outcome.error) || code == ErrorCode::kDenied || code == ErrorCode::kSystemTable;
   const bool is_found = (is_no_table && wanted_may_be_string_) ||
-                        (outcome.error.code == ErrorCode::kFld && wanted_may_lack_fields_);
+                        (code == ErrorCode::kFld && wanted_may_lack_fields_);
   if (is_found) {
     wanted_error_ = {};
     shapes_.Put(wanted_, {nullptr, base::CoarseNowMs(), outcome.error});

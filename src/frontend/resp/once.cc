@@ -48,8 +48,8 @@ TokenedRequest* RespFrontend::PrepareToken(std::string_view token, std::string_v
   if (to_open == nullptr) {
     return exec::TokenBook::Describe(model::Value(arena.Copy(token)), identity, arena);
   }
-  if (tokens_->TakeFailed()) {
-    *error = RespErrorText({ErrorCode::kTokenTable}, RespWork());
+  if (const model::Error failure = tokens_->TakeFailure(); !failure.ok()) {
+    *error = TextOf(failure, RespWork(), nullptr);
     return nullptr;
   }
   opens_tokens_ = true;

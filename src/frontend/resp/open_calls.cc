@@ -43,7 +43,7 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
       call.skips_unknown = MayLackFields(call) && known->error.code == ErrorCode::kFld;
       if (call.skips_unknown) return Found::kAgain;
       *error = TextOf(known->error, RespWork(), &call);
-      return Found::kWrong;
+      return Found::kNone;
     }
   }
   const std::string_view why = PrepareCall(call, account(), arena);
@@ -89,13 +89,14 @@ bool RespFrontend::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item
       *error = "TOOLARGE the keys are of too many tables for one command: send fewer at a time";
       return true;
     }
-    return found == Found::kWrong || !AskForIndex(call, item, error);
+    if (found == Found::kNo && AskForIndex(call, item, error)) return false;
+    return true;
   }
   return true;
 }
 
 void RespFrontend::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
-  if (std::exchange(opens_tokens_, false)) return tokens_->Opened(std::move(index));
+  if (std::exchange(opens_tokens_, false)) return tokens_->Opened(outcome, std::move(index));
   finder_.Opened(outcome, std::move(index));
 }
 

@@ -316,6 +316,20 @@ TEST_F(RespTest, ARandomKeyIsFoundBehindManyThatHaveExpired) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ("$1\r\nz\r\n", Ask("RANDOMKEY"));
 }
 
+TEST_F(RespTest, ReadOfALockedTableMayBeTriedAgain) {
+  EXPECT_EQ("$2\r\n10\r\n", Ask("HGET t:1 v"));
+  EXPECT_EQ(":0\r\n", Ask("HSET t:1 v 10"));
+  store_.SetHook([](const engine::fake::Call& call) {
+    const bool is_request = call.kind == engine::fake::Call::Kind::kExecute ||
+                            call.kind == engine::fake::Call::Kind::kBeginRow;
+    return is_request ? engine::Outcome::Fail(model::ErrorCode::kLockTables) : engine::Outcome();
+  });
+  EXPECT_EQ("-TRYAGAIN not done: the table was locked for longer than resp_wrlock_timeout\r\n",
+            Ask("HGET t:1 v"));
+  const std::string written = Ask("HSET t:1 v 11");
+  EXPECT_TRUE(written.starts_with("-READONLY ")) << written;
+}
+
 TEST_F(RespTest, EveryCommandTellsItsKeysOrWhyNot) {
   for (const RespCommand& command : RespCommands()) {
     for (const char* const arguments : {"", " a", " a b", " a b c", " a 1 b"}) {

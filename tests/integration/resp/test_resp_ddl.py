@@ -1,7 +1,10 @@
 """Tables that change while connections know them: what a connection has found of a table is renewed, in pipelines too."""
 
+import pathlib
+
 import pytest
 
+import resp
 from resp import Client, Error
 from server import run_packaged, wait_until
 
@@ -40,6 +43,18 @@ def test_a_pipeline_sees_new_and_dropped_columns(client, sql):
     wait_until(lambda: behind_a_get(client, hgetall, *watch) == [[b"b", b"2", b"c", b"4"], "OK", "OK"], KNOWN_S)
 
 
+def test_a_read_of_a_locked_table_may_be_tried_again(make_server):
+    server = resp.start(make_server, "--loose-resp-wrlock-timeout=1")
+    client, sql = Client(server.resp_port), server.sql()
+    assert client.ask("HGET", "product:7", "stock") == b"5"
+    sql.run("LOCK TABLES shop.product WRITE")
+    answer = client.ask("HGET", "product:7", "stock")
+    assert "TRYAGAIN not done: the table was locked" in str(answer)
+    sql.run("UNLOCK TABLES")
+    assert client.ask("HGET", "product:7", "stock") == b"5"
+    client.close()
+
+
 def test_an_optimistic_loop_ends(client, sql):
     def attempt():
         watched = behind_a_get(client, ("WATCH", "dd:1"))
@@ -73,6 +88,36 @@ def test_a_dropped_table_leaves_its_keys_to_the_store(client, sql):
     wait_until(lambda: client.ask("SET", "dd:1", "text") == "OK", KNOWN_S)
     wait_until(lambda: client.ask("GET", "dd:1") == b"text", KNOWN_S)
     wait_until(lambda: client.ask("EXISTS", "dd:1") == 1 and client.ask("DEL", "dd:1") == 1, KNOWN_S)
+
+
+def assert_refused(server, table):
+    """Commands on a key of the table are errors, each over a connection that does not know the table."""
+    for command in (("EXISTS", f"{table}:7"), ("DEL", f"{table}:7"), ("SET", f"{table}:7", "x"), ("GET", f"{table}:7"),
+                    ("WATCH", f"{table}:7"), ("SCAN", 0, "MATCH", f"shop.{table}:*")):
+        one = Client(server.resp_port)
+        answer = one.ask(*command)
+        one.close()
+        assert isinstance(answer, Error), (command, answer)
+
+
+def test_a_key_of_a_table_without_its_rows_is_no_string(server, sql):
+    sql.run("ALTER TABLE dd DISCARD TABLESPACE")
+    assert_refused(server, "dd")
+    assert sql.rows("SELECT k FROM rowsocket.store WHERE k LIKE 'dd:%'") == []
+
+
+def test_a_key_of_a_table_that_cannot_be_opened_is_no_string(make_server):
+    """The table's file is gone while the server knows its definition."""
+    server = resp.start(make_server)
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_store.sql")
+    file = pathlib.Path(sql.value("SELECT @@datadir").decode()) / "shop" / "product.ibd"
+    sql.close()
+    server.stop()
+    file.unlink()
+    server.start()
+    assert_refused(server, "product")
+    assert server.sql().rows("SELECT k FROM rowsocket.store") == []
 
 
 def test_each_table_of_a_command_is_renewed(client, sql):

@@ -147,6 +147,22 @@ def test_a_token_outlives_the_server(make_server):
     assert client.ask("HGET", "product:7", "stock") == b"4"
 
 
+def test_a_table_of_tokens_that_is_locked_is_not_missing(make_server):
+    server = resp.start(make_server, "--loose-resp-wrlock-timeout=1")
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    client = Client(server.resp_port)
+    assert client.ask("HGET", "product:7", "stock") == b"5"
+    sql.run("LOCK TABLES rowsocket.tokens WRITE")
+    locked = client.transaction(("ROW.ONCE", "a"), TAKE)
+    assert locked.startswith("EXECABORT nothing was done: TRYAGAIN") and "NOTOKENS" not in locked
+    assert client.ask("ROW.OUTCOME", "a").startswith("TRYAGAIN")
+    sql.run("UNLOCK TABLES")
+    assert client.transaction(("ROW.ONCE", "a"), TAKE) == ["OK", 4]
+    assert client.ask("ROW.OUTCOME", "a") == [b"done", ["OK", 4]]
+    client.close()
+
+
 def test_the_reply_is_for_those_who_may_have_it(make_server):
     server = resp.start(make_server, "--loose-resp-accounts=ON")
     sql = server.sql()

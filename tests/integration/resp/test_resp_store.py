@@ -124,6 +124,12 @@ def test_a_key_of_a_table_is_a_row_and_others_are_strings(client):
     assert client.ask("HGETALL", "sess:abc").startswith("NOTABLE")
 
 
+def test_a_key_that_names_a_system_table_is_a_string(client):
+    for key in ("sys.cache:1", "mysql.user:1", "performance_schema.threads:1"):
+        assert client.ask("SET", key, "v") == "OK" and client.ask("GET", key) == b"v" and client.ask("TYPE", key) == "string"
+        assert client.ask("HGETALL", key).startswith("NOTABLE")
+
+
 def test_random_commands_are_as_in_a_model(client, rng):
     model = {}
     for number in range(1500):

@@ -105,6 +105,10 @@ std::string Blame(size_t number) {
   return number == 0 ? "WATCH: " : "command " + std::to_string(number) + ": ";
 }
 
+std::string RespNothingDone(std::string_view why) {
+  return "EXECABORT nothing was done: " + std::string(why);
+}
+
 std::string RespDeniedText(const RespCall& call, const model::Account& account) {
   const bool is_of_store = call.is_string && call.container == nullptr;
   const std::string_view db = is_of_store ? "rowsocket" : call.key.db;

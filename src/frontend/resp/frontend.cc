@@ -8,6 +8,7 @@
 #include "frontend/resp/move.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
+#include "frontend/resp/watch.h"
 #include "keyspace/time.h"
 
 namespace rowsocket::frontend {
@@ -82,10 +83,13 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.MarkStale();
   if (work.changes_state) history_.Finished();
   // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
-  if (work.ends_watch) return watched_.Ended();
-  const bool watches =
-      item.kind == Item::Kind::kRequest && answer.ok() && work.calls[0].verb == Verb::kWatch;
-  if (watches) watched_.Keep(work.calls);
+  const bool is_watch = !work.calls.empty() && work.calls[0].verb == Verb::kWatch;
+  if (work.ends_watch)
+    watched_.Ended();
+  else if (is_watch && answer.ok())
+    watched_.Keep(work.calls);
+  else if (is_watch || work.fails_watch)
+    watched_.Fail();
 }
 
 void RespFrontend::TakeSnapshot() {
@@ -153,6 +157,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     state_.multi_failed = true;
     Reject("TOOLARGE a command has at most " + std::to_string(model::kRespWordsMax) + " words",
            arena, item);
+    if (command->verb == Verb::kWatch && !state_.in_multi) FailWatch(*item);
     return {Parsed::kItem, step.consumed};
   }
   return PrepareCommand(*command, arguments, input.substr(0, step.consumed), arena, item);
@@ -219,6 +224,8 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     finder_.NoteRepeated(calls->front());
   if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)
     watched_.Note(RespWorkOf(*item).calls);
+  else if (verb == Verb::kWatch && item->kind == Item::Kind::kReply)
+    FailWatch(*item);
   return taken;
 }
 
@@ -322,18 +329,14 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   } forgetting;
   RespWork& work = RespWorkOf(item);
   Unit& unit = *item.unit;
-  // What a WATCH has not seen is not looked at, so that it needs no rights.
   for (RespCall& call : work.calls) {
-    if (call.known_reply.empty()) {
-      call.request.shares_row = unit.requests[call.unit_request].request.shares_row;
-    }
-    if (call.verb != Verb::kWatched) continue;
-    unit.requests[call.unit_request].request.account =
-        call.image->is_known ? call.request.account : nullptr;
+    if (!call.known_reply.empty()) continue;
+    call.request.shares_row = unit.requests[call.unit_request].request.shares_row;
   }
   const size_t before_all = out.size();
   out.Append(work.queued);
   const size_t begin = out.size();
+  const bool has_failed_watch = HasFailedWatch(work.calls);
   size_t next = 0;  // The call whose reply comes next.
   size_t bytes_max = settings_.limits.reply_bytes_max;
   if (work.tokened != nullptr) bytes_max = std::min(bytes_max, model::kTokenAnswerBytesMax);
@@ -367,18 +370,33 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
     out.Truncate(begin);
     next = 0;
     work.hits = work.misses = 0;
+    if (has_failed_watch) {
+      unit.end = Unit::End::kStopped;
+      unit.position = 0;
+      unit.rows = 0;
+      return Outcome();
+    }
     if (work.is_exec) resp::AppendArray(work.commands, &out);
     const Outcome outcome = exec::RunRequests(unit, session, execute);
     append_fixed();
     return outcome;
   };
+  // A token that has taken effect already is answered as then, whatever the WATCH before it says.
   const auto once = [&] { return ExecuteOnce(work, unit, session, out, body); };
-  Outcome outcome = work.tokened == nullptr ? exec::ExecuteUnit(unit, session, execute, body)
-                                            : exec::ExecuteUnit(unit, session, execute, once);
+  Outcome outcome;
+  if (work.tokened != nullptr)
+    outcome = exec::ExecuteUnit(unit, session, execute, once);
+  else if (has_failed_watch)
+    outcome = body();
+  else
+    outcome = exec::ExecuteUnit(unit, session, execute, body);
   if (outcome.ok() && unit.end == Unit::End::kApplied) return outcome;
   out.Truncate(outcome.is_answer() ? begin : before_all);
   if (!outcome.is_answer()) return outcome;
-  AppendFailure(work, &unit, outcome.error, out);
+  if (outcome.ok() && has_failed_watch)
+    resp::AppendError(RespNothingDone(kRespWatchFailed), &out);
+  else
+    AppendFailure(work, &unit, outcome.error, out);
   outcome.rows = 0;
   return outcome;
 }

@@ -148,6 +148,9 @@ class RespFrontend final : public exec::Frontend {
   void DropMulti(exec::Item& item);
   /// The item ends the watch of all keys: when it has its answer, where it may come to nothing.
   void EndWatch(exec::Item& item);
+  /// The item is a WATCH that could not be made a request: when it has its answer, where it may
+  /// come to nothing, the watch has failed.
+  void FailWatch(exec::Item& item);
   /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
   bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
                   std::string* error) const;

@@ -29,6 +29,8 @@ bool RefusesFrequency(const RespCall& call, bool is_there, RespWork* work);
 
 /// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
 std::string Blame(size_t number);
+/// The error of an EXEC that is refused before anything of it is tried.
+std::string RespNothingDone(std::string_view why);
 /// The error that a client gets, with its prefix.
 std::string RespErrorText(const model::Error& error, const RespWork& work);
 /// The error of a call that names fields which its table does not have, or which

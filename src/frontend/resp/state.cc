@@ -45,4 +45,10 @@ void RespFrontend::EndWatch(Item& item) {
   RespWorkOf(item).ends_watch = true;
 }
 
+void RespFrontend::FailWatch(Item& item) {
+  if (!MayComeToNothing()) return watched_.Fail();
+  watched_.FailLater();
+  RespWorkOf(item).fails_watch = true;
+}
+
 }  // namespace rowsocket::frontend

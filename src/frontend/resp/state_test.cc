@@ -96,6 +96,8 @@ class RespStateTest : public RespTest {
   std::vector<std::unique_ptr<base::Arena>> arenas_;
 };
 
+const std::string kWatchFailed = "-EXECABORT nothing was done: a WATCH before it has failed\r\n";
+
 struct Pipeline {
   std::vector<std::string> commands;
   size_t turns = 1;  ///< That it takes when it comes at once.
@@ -137,6 +139,13 @@ std::vector<Pipeline> Pipelines() {
       {{"WATCH a", "MULTI", "LPUSH a 1", "EXEC", "SET a 2", "MULTI", "GET a", "EXEC"}},
       {{"WATCH a", "MULTI", "WATCH b", "SET a 1", "EXEC", "GET a"}},
       {{"WATCH t:1:2", "HINCRBY t:1 v 1", "MULTI", "HINCRBY t:1 v 1", "EXEC"}},
+      {{"WATCH a", "WATCH t:1:2", "MULTI", "SET a 1", "DISCARD", "MULTI", "SET a 2", "EXEC"}},
+      {{"WATCH t:1:2", "UNWATCH", "MULTI", "SET a 1", "EXEC", "WATCH t:1:2", "MULTI", "SET a 2",
+        "EXEC", "MULTI", "SET a 3", "EXEC", "GET a"}},
+      {{"WATCH t@none:1", "MULTI", "SET a 1", "EXEC", "MULTI", "SET a 2", "EXEC", "GET a"}},
+      {{"SET a 1", "WATCH t@none:1", "MULTI", "SET a 2", "EXEC", "MULTI", "SET a 3", "EXEC",
+        "GET a"}},
+      {{"MULTI", "SET a 1", "EXEC", "WATCH t@none:1", "MULTI", "SET a 2", "EXEC", "GET a"}},
       {{Keys("k", 40), Keys("l", 30), "MULTI", "SET a 1", "EXEC", "MULTI", "SET a 2", "EXEC",
         "GET a"},
        2},
@@ -180,8 +189,8 @@ TEST_F(RespStateTest, APipelineIsTheSameInOneTurnAndInMany) {
   }
 }
 
-// A WATCH that fails watches nothing, whichever turn its EXEC is in.
-TEST_F(RespStateTest, AnExecComparesWhatAWatchOfItsTurnHasSeen) {
+// Clients send the EXEC before they know that the WATCH has failed, and count on it.
+TEST_F(RespStateTest, AnExecBehindAFailedWatchOfItsTurnIsRefused) {
   Begin();
   Item watch = Parse("WATCH a\r\n");
   ASSERT_EQ(Item::Kind::kRequest, watch.kind);
@@ -191,7 +200,69 @@ TEST_F(RespStateTest, AnExecComparesWhatAWatchOfItsTurnHasSeen) {
   watch.kind = Item::Kind::kReply;
   watch.error.code = model::ErrorCode::kAccountRate;
   Run(watch);
-  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Run(exec));
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n" + kWatchFailed, Run(exec));
+  EXPECT_EQ("", store_.Dump("rowsocket.store"));
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Ask("MULTI\r\nSET a 1\r\nEXEC"));
+}
+
+/// The client has lost the reply to the first sending, and sends all of it again.
+TEST_F(RespStateTest, ATokenThatHasTakenEffectSaysSoBehindAFailedWatch) {
+  const std::string once = "MULTI\r\nROW.ONCE a\r\nHINCRBY t:1 v 1\r\nEXEC\r\n";
+  Begin();
+  const std::string first = Send(once, kNever);
+  EXPECT_TRUE(first.ends_with(":11\r\n")) << first;
+  Item watch = Parse("WATCH a\r\n");
+  ASSERT_EQ(Item::Kind::kRequest, watch.kind);
+  const Item again = Parse(once, /*behind_requests=*/true);
+  ASSERT_EQ(Item::Kind::kRequest, again.kind);
+  watch.kind = Item::Kind::kReply;
+  watch.error.code = model::ErrorCode::kAccountRate;
+  Run(watch);
+  EXPECT_EQ(first, Run(again));
+  EXPECT_EQ("1,11,NULL;2,20,b;", store_.Dump("shop.t"));
+}
+
+TEST_F(RespStateTest, AFailedWatchStopsTransactionsUntilItEnds) {
+  const auto locks = [](const engine::fake::Call& call) {
+    using Kind = engine::fake::Call::Kind;
+    const bool is_of_it =
+        (call.kind == Kind::kOpenIndex || call.kind == Kind::kExecute) && call.names->table == "t";
+    return is_of_it ? engine::Outcome::Fail(model::ErrorCode::kLockTables) : engine::Outcome();
+  };
+  for (const bool is_known : {false, true}) {
+    for (const std::string ends : {"", "UNWATCH", "RESET", "MULTI\r\nDISCARD"}) {
+      Begin();
+      if (is_known) Send("WATCH t:1\r\nUNWATCH\r\n", kNever);
+      store_.SetHook(locks);
+      EXPECT_TRUE(Ask("WATCH t:1").starts_with("-TRYAGAIN ")) << is_known;
+      store_.SetHook({});
+      if (!ends.empty()) Send(ends + "\r\n", kNever);
+      const std::string set = "MULTI\r\nSET a 1\r\nEXEC\r\n",
+                        done = "+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n";
+      EXPECT_EQ(ends.empty() ? "+OK\r\n+QUEUED\r\n" + kWatchFailed : done, Send(set, kNever))
+          << is_known << ends;
+      EXPECT_EQ(done, Send(set, kNever)) << "the EXEC before has ended it";
+    }
+  }
+}
+
+TEST_F(RespStateTest, AWatchBeyondALimitStopsTheExecBehindIt) {
+  const std::string set = "MULTI\r\nSET a 1\r\nEXEC\r\n";
+  Begin();
+  EXPECT_TRUE(Ask(Keys("k", 10'001)).starts_with("-TOOLARGE "));
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n" + kWatchFailed, Send(set, kNever));
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Send(set, kNever));
+}
+
+// A WATCH with wrong arguments is no watch that a client could count on.
+TEST_F(RespStateTest, AWatchThatIsRefusedStopsNoTransaction) {
+  const std::string set = "MULTI\r\nSET a 1\r\nEXEC\r\n";
+  Begin();
+  EXPECT_EQ('-', Ask("WATCH").front());
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Send(set, kNever));
+  EXPECT_EQ("+OK\r\n-ERR WATCH inside MULTI is not allowed\r\n*0\r\n",
+            Send("MULTI\r\nWATCH a\r\nEXEC\r\n", kNever));
+  EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Send(set, kNever));
 }
 
 TEST_F(RespTest, AnIndexIsOpenedForWhatHasAskedForIt) {

@@ -92,6 +92,10 @@ void RespFrontend::DropMulti(Item& item) {
 // What a WATCH of the same turn sees is not known yet: its call will have the image.
 bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
                               std::string* error) const {
+  if (watched_.has_failed()) {
+    *error = kRespWatchFailed;
+    return false;
+  }
   if (watched_.count() > model::kRespWatchedKeysMax) {
     *error = "ERR at most " + std::to_string(model::kRespWatchedKeysMax) +
              " keys are watched together, of " + std::to_string(model::kRespWatchedBytesMax) +
@@ -178,7 +182,7 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
   if (error.empty())
     MakeItem(CopyCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
   else
-    AnswerError("EXECABORT nothing was done: " + error, arena, item);
+    AnswerError(RespNothingDone(error), arena, item);
   return true;
 }
 

@@ -92,12 +92,7 @@ Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& s
   RespImage image;
   image.is_known = true;
   Outcome outcome;
-  if (call.verb == RespVerb::kWatch) {
-    *call.image = {};
-  } else if (!call.image->is_known) {
-    outcome.rows = 1;
-    return outcome;
-  }
+  if (call.verb == RespVerb::kWatch) *call.image = {};
   if (may_be_there) {
     RowDigest row(call);
     outcome = session.Execute(*call.index, call.request, row);
@@ -112,6 +107,12 @@ Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& s
   }
   outcome.rows = image == *call.image ? 1 : 0;
   return outcome;
+}
+
+bool HasFailedWatch(std::span<const RespCall> calls) {
+  return std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
+    return call.verb == RespVerb::kWatched && !call.image->is_known;
+  });
 }
 
 void MarkAbsent(std::span<RespCall> calls) {

@@ -6,7 +6,7 @@ namespace rowsocket::frontend {
 
 void RespWatchedKeys::BeginTurn() {
   coming_.clear();
-  ends_seen_ = false;
+  fails_coming_ = ends_seen_ = false;
 }
 
 void RespWatchedKeys::Note(std::span<const RespCall> calls) {
@@ -26,11 +26,13 @@ void RespWatchedKeys::Keep(std::span<const RespCall> calls) {
 
 void RespWatchedKeys::End() {
   coming_.clear();
+  fails_coming_ = false;
   Ended();
 }
 
 void RespWatchedKeys::EndLater() {
   coming_.clear();
+  fails_coming_ = false;
   ends_seen_ = true;
 }
 
@@ -38,7 +40,7 @@ void RespWatchedKeys::EndLater() {
 void RespWatchedKeys::Ended() {
   seen_.clear();
   bytes_ = 0;
-  has_too_many_ = false;
+  has_too_many_ = has_failed_ = false;
 }
 
 size_t RespWatchedKeys::count() const {

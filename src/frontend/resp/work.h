@@ -119,6 +119,7 @@ struct RespWork : exec::ItemDetail {
   bool is_skipped = false;     ///< The one command whose reply CLIENT REPLY SKIP leaves out.
   bool changes_state = false;  ///< RespStateHistory has the state before this item.
   bool ends_watch = false;     ///< EXEC, DISCARD, UNWATCH and the like: no key is watched after it.
+  bool fails_watch = false;    ///< A WATCH that has failed as it was parsed, behind other items.
   bool is_rejected = false;    ///< The command was refused before anything of it was tried.
   uint8_t error = 0;           ///< Which error the reply is, as RespErrorOf says; 0: none.
   size_t commands = 1;         ///< How many commands the item executes: more than one in a MULTI.

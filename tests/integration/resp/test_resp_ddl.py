@@ -55,6 +55,27 @@ def test_a_read_of_a_locked_table_may_be_tried_again(make_server):
     client.close()
 
 
+def test_a_watch_of_a_locked_table_stops_the_transaction_behind_it(make_server):
+    server = resp.start(make_server, "--loose-resp-wrlock-timeout=1")
+    client, sql = Client(server.resp_port), server.sql()
+    take = ("HSET", "product:7", "stock", 9)
+
+    def failed_watch():
+        sql.run("LOCK TABLES shop.product WRITE")
+        assert client.ask("WATCH", "product:7").startswith("TRYAGAIN not done: the table was locked")
+        sql.run("UNLOCK TABLES")
+    for _ in range(2):  # at first the connection does not know the table
+        failed_watch()
+        assert client.transaction(take) == Error("EXECABORT nothing was done: a WATCH before it has failed")
+        assert client.ask("HGET", "product:7", "stock") == b"5"
+    for ends in ([("UNWATCH",)], [("MULTI",), ("DISCARD",)], [("RESET",)]):
+        failed_watch()
+        for command in ends:
+            client.ask(*command)
+        assert client.transaction(take) == [0], ends
+    client.close()
+
+
 def test_an_optimistic_loop_ends(client, sql):
     def attempt():
         watched = behind_a_get(client, ("WATCH", "dd:1"))

@@ -143,6 +143,7 @@ def test_a_part_of_a_key_finds_and_deletes_nothing(client, sql):
         for command in (["HGET", key, field], ["HGETALL", key], ["EXISTS", key], ["DEL", key], ["WATCH", key],
                         ["HINCRBY", key, field, 1], ["HSET", key, field, 1]):
             assert client.ask(*command).startswith("NOROW the key has not one value for each column"), command
+        assert client.ask("UNWATCH") == "OK"
         required = client.transaction(["ROW.REQUIRE", key, field, ">=", 1], ["HSET", "product:7", "stock", 1])
         assert required.startswith("EXECABORT undone: command 1: NOROW"), required
     assert sql.rows("SELECT a, n FROM line") == [(b"1", b"3")] and sql.rows("SELECT n FROM tag") == [(b"5",)]

@@ -33,7 +33,7 @@ struct RespState {
   std::string_view database = kRespDatabases[0];
   bool in_multi = false;
   bool multi_failed = false;
-  size_t multi_bytes = 0;
+  size_t multi_bytes = 0;                       ///< The bytes of the queued commands.
   std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
 
   void BeginMulti() {

@@ -54,8 +54,8 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
                     std::to_string(model::kTokenBytesMax) + " bytes");
     }
   }
-  state_.multi_bytes += BytesOf(arguments);
-  if (state_.multi_bytes > settings_.limits.line_bytes_max ||
+  const size_t bytes = BytesOf(arguments);
+  if (state_.multi_bytes + bytes > settings_.limits.line_bytes_max ||
       state_.queued->size() == model::kRespCommandsMax) {
     return refuse("TOOLARGE a transaction has at most " + std::to_string(model::kRespCommandsMax) +
                   " commands, and resp_request_max_bytes");
@@ -66,6 +66,7 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
     return refuse(error);
   }
   state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
+  state_.multi_bytes += bytes;
   Answer("+QUEUED\r\n", arena, item);
 }
 

@@ -90,6 +90,21 @@ TEST_F(RespWorkerTest, ManyShapesOfCommandsAreCountedBesideALockWait) {
   }
 }
 
+TEST_F(RespWorkerTest, CommandsBehindMultiCountAsMemoryOfConnections) {
+  test_.settings.limits.memory_bytes_max = size_t{1} << 20;
+  constexpr size_t kBytes = 90'000;
+  const std::string set = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$90000\r\n" + std::string(kBytes, 'x');
+  std::vector<LineClient> clients;
+  for (int i = 0; i < 40; ++i) {
+    clients.push_back(Connect());
+    EXPECT_EQ("+OK\r", clients.back().Ask("MULTI\r\n"));
+    send(clients.back().fd(), (set + "\r\n").data(), set.size() + 2, MSG_NOSIGNAL);
+    clients.back().ReadLine();
+  }
+  EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kConnectionsLost) > 0; }));
+  EXPECT_EQ("+PONG\r", Connect().Ask("PING\r\n"));
+}
+
 /// A failed login ends no login before it, in Redis and here: the connection still counts as one of
 /// its account's, and ends with it.
 TEST_F(RespWorkerTest, AFailedLoginKeepsTheTicketOfTheOneBefore) {

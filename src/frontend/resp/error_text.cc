@@ -83,7 +83,10 @@ std::string Quoted(std::string_view name, char quote) {
 }
 
 /// What the account needs on the table for the command.
-std::string_view PrivilegesOf(RespVerb verb) { return TraitsOf(verb).privileges; }
+std::string_view PrivilegesOf(const RespCall& call) {
+  if (call.move == nullptr) return TraitsOf(call.verb).privileges;
+  return call.move->removes ? "SELECT, INSERT, UPDATE, DELETE" : "SELECT, INSERT, UPDATE";
+}
 
 /// What a client is told of a number of the engine or the server.
 std::string TextOfNumber(int code) {
@@ -113,7 +116,7 @@ std::string RespDeniedText(const RespCall& call, const model::Account& account) 
   const bool is_of_store = call.is_string && call.container == nullptr;
   const std::string_view db = is_of_store ? "rowsocket" : call.key.db;
   const std::string_view table = is_of_store ? "store" : call.key.table;
-  return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call.verb)) + " ON " +
+  return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call)) + " ON " +
          Quoted(db, '`') + "." + Quoted(table, '`') + " TO " + Quoted(account.user(), '\'') + "@" +
          Quoted(account.host(), '\'');
 }

@@ -1,4 +1,5 @@
 // What tools ask a server of Redis for: which commands there are, and how much is in it.
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -176,6 +177,20 @@ TEST_F(RespTest, ARequestThatIsKilledHasFailedAndOneOfAServerThatIsOfflineIsReje
   EXPECT_EQ("errorstat_OFFLINE:count=1", LineOf(info, "errorstat_OFFLINE:"));
   EXPECT_NE(std::string::npos,
             LineOf(info, "cmdstat_hget:").find("rejected_calls=1,failed_calls=1"));
+}
+
+TEST_F(RespTest, TheGrantThatIsMissingIsAllThatARenameNeeds) {
+  settings_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(settings_);
+  store_.SetHook([](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kJudge) return engine::Outcome();
+    return engine::Outcome::Fail(model::ErrorCode::kDenied);
+  });
+  const std::string begin = "-NOPERM a privilege is missing: GRANT SELECT, INSERT, UPDATE";
+  const std::string end = " ON `rowsocket`.`store` TO 'app'@'%'\r\n";
+  EXPECT_EQ(begin + ", DELETE" + end, Ask("RENAME a b"));
+  EXPECT_EQ(begin + ", DELETE" + end, Ask("RENAMENX a b"));
+  EXPECT_EQ(begin + end, Ask("COPY a b"));
 }
 
 TEST_F(RespTest, InfoHasTheTimeOnProcessors) {

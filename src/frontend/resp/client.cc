@@ -42,6 +42,14 @@ std::string FlagsOf(const RespClient& client) {
   return flags.empty() ? "N" : flags;
 }
 
+/// The name of a user as a line can hold it: SQL takes any bytes for a name, and tools split lines
+/// at blanks and line feeds.
+std::string ShownUser(std::string user) {
+  std::replace_if(
+      user.begin(), user.end(), [](char byte) { return byte < '!' || byte > '~'; }, '_');
+  return user;
+}
+
 /// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
 /// does not have any more.
 std::string LineOf(const RespClient& client) {
@@ -54,7 +62,7 @@ std::string LineOf(const RespClient& client) {
          " age=" + seconds_since(facts.since_ms) + " idle=" + seconds_since(client.active_ms) +
          " flags=" + FlagsOf(client) + " db=" + facts.database +
          " sub=0 psub=0 ssub=0 multi=" + std::to_string(client.queued) +
-         " cmd=" + std::string(RespCommandName(client.verb)) + " user=" + facts.user +
+         " cmd=" + std::string(RespCommandName(client.verb)) + " user=" + ShownUser(facts.user) +
          " redir=-1 resp=" + std::to_string(facts.version) + " lib-name=" + facts.library +
          " lib-ver=" + facts.library_version + "\n";
 }

@@ -41,6 +41,7 @@ std::vector<exec::LatencyRow> Latencies(const exec::LatencyRegistry* registry) {
 }
 
 /// Appends a map from powers of two microseconds to how many calls took no longer, as Redis does.
+/// The last bucket ends with a power of two, so that all calls are in the map.
 void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, base::Buffer* out) {
   std::vector<std::pair<int64_t, uint64_t>> bounds;
   uint64_t calls = 0, shown = 0;
@@ -53,7 +54,6 @@ void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, b
     bounds.emplace_back(bound, calls);
     shown = calls;
   }
-  if (calls != shown) bounds.emplace_back(bounds.back().first, calls);
   resp::AppendMap(bounds.size(), version, out);
   for (const auto& [bound, count] : bounds) {
     resp::AppendInteger(bound, out);

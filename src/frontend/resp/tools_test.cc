@@ -228,6 +228,21 @@ TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
   frontend_.reset();
 }
 
+// SQL takes any bytes for the name of a user, and tools split lines at blanks.
+TEST_F(RespTest, ClientListHasOneLineForEachClientWhateverItsUserIsCalled) {
+  settings_.clients = &clients_;
+  settings_.account = std::make_shared<model::Account>("a b\nid=9 \xc3\xa4", "%");
+  frontend_.emplace(settings_);
+  frontend_->SetConnectionId(7);
+  for (const char* const command : {"CLIENT LIST", "CLIENT INFO"}) {
+    const std::string line = Ask(command);
+    EXPECT_NE(std::string::npos, line.find(" user=a_b_id=9___ redir=-1 ")) << line;
+  }
+  EXPECT_EQ(":0\r\n", Ask("CLIENT KILL USER \"a b\\nid=9 \\xc3\\xa4\""));
+  EXPECT_EQ(0u, Ask("CLIENT KILL USER a_b_id=9___").find("-ERR No such user"));
+  frontend_.reset();
+}
+
 TEST_F(RespTest, ClientListTellsTheLastCommand) {
   settings_.clients = &clients_;
   frontend_.emplace(settings_);
@@ -343,6 +358,20 @@ TEST_F(RespTest, ReadOfALockedTableMayBeTriedAgain) {
             Ask("HGET t:1 v"));
   const std::string written = Ask("HSET t:1 v 11");
   EXPECT_TRUE(written.starts_with("-READONLY ")) << written;
+}
+
+TEST_F(RespTest, AHistogramHasCallsOfMinutesUnderAnEndOfTheirOwn) {
+  exec::LatencyRegistry latency(kRespCommandNumbers, nullptr);
+  settings_.latency = &latency;
+  frontend_.emplace(settings_);
+  exec::LatencyBlock block(&latency, "");
+  for (const int64_t seconds : {132, 150}) {
+    block.Add(NumberOf(*FindRespCommand("get")), exec::Phase::kWhole, seconds * 1'000'000'000);
+  }
+  EXPECT_EQ(
+      "*2\r\n$3\r\nget\r\n*4\r\n$5\r\ncalls\r\n:2\r\n$14\r\nhistogram_usec\r\n"
+      "*4\r\n:134217728\r\n:1\r\n:268435456\r\n:2\r\n",
+      Ask("LATENCY HISTOGRAM get"));
 }
 
 TEST_F(RespTest, EveryCommandTellsItsKeysOrWhyNot) {

@@ -39,6 +39,9 @@ inline constexpr std::string_view kRespTooLong =
     "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 inline constexpr std::string_view kRespLongPattern = "TOOLARGE a pattern has at most 1024 bytes";
 static_assert(model::kRespPatternBytesMax == 1024, "kRespLongPattern names the limit");
+inline constexpr std::string_view kRespLongKeysPattern =
+    "TOOLARGE the pattern of KEYS has at most 128 bytes: use SCAN";
+static_assert(model::kRespKeysPatternBytesMax == 128, "kRespLongKeysPattern names the limit");
 inline constexpr std::string_view kRespNoCluster = "ERR This instance has cluster support disabled";
 inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "

@@ -384,11 +384,14 @@ TEST_F(RespTest, WhatChangesTheConnectionWaitsForTheRequestsBeforeIt) {
 
 TEST_F(RespTest, PatternsAreBounded) {
   const std::string longest(model::kRespPatternBytesMax, 'a');
-  for (const std::string command : {"KEYS ", "SCAN 0 MATCH ", "HSCAN t:1 0 MATCH ", "CONFIG GET ",
-                                    "COMMAND LIST FILTERBY PATTERN "}) {
+  for (const std::string command :
+       {"SCAN 0 MATCH ", "HSCAN t:1 0 MATCH ", "CONFIG GET ", "COMMAND LIST FILTERBY PATTERN "}) {
     EXPECT_EQ(0u, Ask(command + longest + "a").find("-TOOLARGE a pattern has at most")) << command;
     EXPECT_EQ(std::string::npos, Ask(command + longest).find("TOOLARGE")) << command;
   }
+  const std::string longest_of_keys(model::kRespKeysPatternBytesMax, 'a');
+  EXPECT_EQ("*0\r\n", Ask("KEYS " + longest_of_keys));
+  EXPECT_EQ(0u, Ask("KEYS " + longest_of_keys + "a").find("-TOOLARGE the pattern of KEYS"));
 }
 
 TEST(RespPatternTest, MatchesAsRedisDoes) {

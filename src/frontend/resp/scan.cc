@@ -51,6 +51,11 @@ std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
       return kSyntax;
     }
   }
+  // COUNT is a hint, in Redis, too.
+  if (!scan->pattern.empty()) {
+    const uint64_t rows_max = model::kRespScanPatternBytesMax / scan->pattern.size();
+    scan->rows = std::min(scan->rows, std::max(rows_max, kCountWithoutOption));
+  }
   return {};
 }
 
@@ -317,7 +322,7 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
   }
   if (call->verb == Verb::kKeys) {
     scan.pattern = call->arguments[1];
-    if (scan.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
+    if (scan.pattern.size() > model::kRespKeysPatternBytesMax) return kRespLongKeysPattern;
   }
   if (call->verb == Verb::kFlush) {
     const auto& arguments = call->arguments;

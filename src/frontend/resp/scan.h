@@ -4,7 +4,8 @@
 // Each SCAN is one find of COUNT rows behind the last key that was listed before, so that it takes
 // the same memory and time however many rows there are. Keys come in the order of the index: one
 // that is there from the first SCAN to the last is listed once.
-// Threads: const, any. Errors: as rows.h. Limits: kRespScanRowsMax rows of one command.
+// Threads: const, any. Errors: as rows.h. Limits: kRespScanRowsMax rows of one command, and fewer
+// of a SCAN with a long pattern (kRespScanPatternBytesMax).
 #pragma once
 
 #include <string>

@@ -115,6 +115,9 @@ std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
     return "NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL";
   }
   if (arguments.size() < 3) return "ERR wrong number of arguments for 'config|get' command";
+  static_assert(model::kRespConfigPatternsMax == 64, "the text names the limit");
+  if (arguments.size() - 2 > model::kRespConfigPatternsMax)
+    return "TOOLARGE CONFIG GET takes 64 patterns at most";
   const bool is_long = std::any_of(
       arguments.begin() + 2, arguments.end(),
       [](std::string_view pattern) { return pattern.size() > model::kRespPatternBytesMax; });

@@ -316,6 +316,41 @@ TEST_F(RespTest, ARandomKeyMayBeAnywhereInALargeDatabase) {
   EXPECT_EQ(4u, parts.size());
 }
 
+// A key is matched in time of the product of both lengths.
+TEST_F(RespTest, AScanLooksAtFewerRowsWhereItsPatternIsLong) {
+  std::vector<engine::fake::Row> rows;
+  for (int i = 0; i < 1000; ++i) {
+    rows.push_back({"0", "k" + std::to_string(i), "v", std::nullopt});
+  }
+  store_.DropTable("rowsocket.store");
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}}, rows);
+  const auto scan_all = [&](const std::string& pattern) {
+    std::string cursor = "0";
+    size_t scans = 0, keys = 0;
+    do {
+      const std::string reply = Ask("SCAN " + cursor + " COUNT 10000 MATCH " + pattern);
+      const size_t begin = reply.find("\r\n", 4) + 2;
+      cursor = reply.substr(begin, reply.find("\r\n", begin) - begin);
+      for (size_t at = reply.find("\r\nk"); at != std::string::npos;
+           at = reply.find("\r\nk", at + 1)) {
+        ++keys;
+      }
+      ++scans;
+    } while (cursor != "0" && scans < 100);
+    EXPECT_EQ(1000u, keys) << pattern;
+    return scans;
+  };
+  EXPECT_EQ(1u, scan_all("k[0-9]*"));
+  EXPECT_EQ(5u, scan_all("k[" + std::string(900, 'x') + "0-9]*"));
+}
+
+TEST_F(RespTest, ConfigGetTakesNotAllPatternsThereAre) {
+  std::string command = "CONFIG GET";
+  for (size_t i = 0; i < model::kRespConfigPatternsMax; ++i) command += " save";
+  EXPECT_EQ("*2\r\n$4\r\nsave\r\n$0\r\n\r\n", Ask(command));
+  EXPECT_EQ("-TOOLARGE CONFIG GET takes 64 patterns at most\r\n", Ask(command + " save"));
+}
+
 TEST_F(RespTest, CommandTellsTheKeysOfACommand) {
   EXPECT_EQ("*1\r\n$1\r\na\r\n", Ask("COMMAND GETKEYS get a"));
   EXPECT_EQ("*2\r\n$1\r\na\r\n$1\r\nb\r\n", Ask("COMMAND GETKEYS MSET a 1 b 2"));

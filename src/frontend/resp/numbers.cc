@@ -107,6 +107,41 @@ std::string FormatDouble(double number) {
   return {text.data(), end.ptr};
 }
 
+std::string PlainDecimal(std::string_view text) {
+  constexpr size_t kDigitsMax = 38;
+  std::string plain;
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+    if (text[0] == '-') plain.push_back('-');
+    text.remove_prefix(1);
+  }
+  int exponent = 0;
+  const size_t e = text.find_first_of("eE");
+  if (e != std::string_view::npos) {
+    std::string_view digits = text.substr(e + 1);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) return {};
+    text = text.substr(0, e);
+  }
+  const size_t point = std::min(text.find('.'), text.size());
+  std::string digits(text.substr(0, point));
+  if (point < text.size()) digits.append(text.substr(point + 1));
+  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  if (!is_number || digits.size() > kDigitsMax) return {};
+  if (std::abs(exponent) > static_cast<int>(kDigitsMax)) return {};
+  // Where the point is to stand, counted from the first digit.
+  int at = static_cast<int>(point) + exponent;
+  if (at < 1) digits.insert(0, static_cast<size_t>(1 - at), '0');
+  at = std::max(at, 1);
+  if (digits.size() < static_cast<size_t>(at)) digits.resize(static_cast<size_t>(at), '0');
+  plain.append(digits, 0, static_cast<size_t>(at));
+  if (digits.size() > static_cast<size_t>(at)) {
+    plain.push_back('.');
+    plain.append(digits, static_cast<size_t>(at));
+  }
+  return plain;
+}
+
 bool AddDecimals(std::string_view a, std::string_view b, std::string* sum) {
   Decimal left, right;
   if (!ParseDecimal(a, &left) || !ParseDecimal(b, &right)) return false;

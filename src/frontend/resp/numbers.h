@@ -25,6 +25,9 @@ bool ParseFloat(std::string_view text, long double* number);
 std::string FormatFloat(long double number);
 /// The shortest decimal without an exponent that a reader takes for this number, which is finite.
 std::string FormatDouble(double number);
+/// The number without a plus and an exponent, exactly; empty: it is given with more than 38 digits
+/// or an exponent beyond 38, or is no decimal number.
+std::string PlainDecimal(std::string_view text);
 /// The exact sum of two decimals without exponents, of at most 38 digits; false: they are none.
 bool AddDecimals(std::string_view a, std::string_view b, std::string* sum);
 /// Digits behind the point of a decimal.

@@ -226,9 +226,9 @@ void RespRowChange::IncrementFloat(std::span<const Value> row) {
     wrong_ = "ERR increment would produce NaN or Infinity";
     return;
   }
-  // An exponent, or a plus, is written out.
-  const bool is_sum =
-      AddDecimals(now, call_.arguments[3], &made_) || AddDecimals(now, FormatFloat(by), &made_);
+  // A number that is not decimal, as 0x10, has at most the digits of a long double.
+  const bool is_sum = AddDecimals(now, PlainDecimal(call_.arguments[3]), &made_) ||
+                      AddDecimals(now, FormatFloat(by), &made_);
   if (!is_exact) {
     const long double sum = number + by;
     made_ = column.kind == Kind::kFloat ? FormatDouble(static_cast<double>(sum)) : FormatFloat(sum);

@@ -312,3 +312,27 @@ def test_replies_are_left_out_as_the_client_asks(client):
         client.send(*words)
     assert [client.receive() for _ in range(3)] == ["OK", b"Teapot", "PONG"]
     assert client.ask("HGET", "product:7", "stock") == b"5"
+
+
+def test_a_refused_command_leaves_the_text_that_the_one_before_it_has_made(client, sql):
+    """Both are changes of one row that is written once."""
+    sql.run("CREATE TABLE texts (id INT PRIMARY KEY, body TEXT CHARACTER SET utf8mb4)")
+    for number in range(1, 20):
+        key, body = f"texts:{number}", b"made %d" % number
+        first, second = b'HSET %s body "%s"' % (key.encode(), body), b'HSET %s body "zzzzzzzz\\xff"' % key.encode()
+        client.sock.sendall(first + b"\r\n" + second + b"\r\n")
+        answers = [client.receive(), client.receive()]
+        assert answers[0] == 1 and isinstance(answers[1], Error), answers
+        assert sql.value(f"SELECT body FROM texts WHERE id = {number}") == body
+    sql.run("DROP TABLE texts")
+
+
+def test_increments_with_an_exponent_are_exact(client, sql):
+    sql.run("CREATE TABLE exact (id INT PRIMARY KEY, small DECIMAL(30,20), large DECIMAL(40,0))")
+    sql.run("INSERT INTO exact VALUES (1, 0, 0)")
+    for field, by, answer in (("small", "6e-18", b"0.000000000000000006"), ("small", "1E-18", b"0.000000000000000007"),
+                              ("large", "1e30", b"1" + b"0" * 30), ("large", "-1e+30", b"0"), ("large", "+1.5e1", b"15")):
+        assert client.ask("HINCRBYFLOAT", "exact:1", field, by) == answer
+    assert client.ask("HINCRBYFLOAT", "exact:1", "small", "1e-21").startswith("CONSTRAINT")
+    assert client.ask("HINCRBYFLOAT", "exact:1", "large", "1e40").startswith("CONSTRAINT")
+    sql.run("DROP TABLE exact")

@@ -5,6 +5,7 @@
 #include "api.h"
 #include "engine/server/replication.h"
 #include "engine/server/server_log.h"
+#include "exec/token_book.h"
 #include "model/version.h"
 #include "plugin/addresses.h"
 #include "plugin/make_port.h"
@@ -32,6 +33,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   shared_.keyspaces = shared_keyspaces_->keyspaces().get();
   shared_.accounts = variables_.accounts;
   shared_.tokens.ttl_s = variables_.token_ttl_s;
+  exec::TokenBook::KeepFor(variables_.token_ttl_s);
   shared_.schema = variables_.schema;
   shared_.version = model::kVersion;
   shared_.health = engine::server::ReadHealth;

@@ -324,6 +324,19 @@ def test_a_generated_key_is_refused(make):
     wait_until(lambda: client.command(f"mg {container.at('a').decode()}") == why, 10, "the refusal")
 
 
+@pytest.mark.parametrize("mapped, column, title", [
+    ("flags", "g INT AS (LENGTH(v)) STORED", "flags column"),
+    ("token", "g BIGINT UNSIGNED AS (LENGTH(v)) STORED", "cas_column"),
+    ("expiry", "g BIGINT AS (LENGTH(v)) STORED", "expire_time_column")])
+def test_a_generated_column_for_what_an_item_has_is_refused(make, mapped, column, title):
+    """A set would be answered STORED, and the item would have other flags, another cas or another expiry."""
+    columns = {"flags": "0", "token": "0", "expiry": "0", mapped: "g"}
+    container = make("x", f"k VARBINARY(20) PRIMARY KEY, v VARBINARY(20), {column}", **columns)
+    client = mc.connect(container.server)
+    why = f"SERVER_ERROR container {container.name} is disabled: {title} g is generated".encode()
+    wait_until(lambda: client.command(f"mg {container.at('a').decode()}") == why, 10, "the refusal")
+
+
 def test_policies(make, server):
     """A policy of `disabled` refuses its verbs, and no others."""
     container = make("x")

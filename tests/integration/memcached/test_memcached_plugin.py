@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 import mc
+from mc_tables import definition
 from server import StartFailed, run_packaged, wait_until
 
 pytestmark = pytest.mark.ours
@@ -34,6 +35,17 @@ def test_daemon_memcached_can_be_installed_and_uninstalled_alone(make_server):
     sql.run("UNINSTALL PLUGIN daemon_memcached")
     assert client.is_closed()
     assert sql.rows("SHOW GLOBAL STATUS LIKE 'Daemon_memcached%'") == []
+
+
+def test_the_documents_example_leaves_a_container_of_its_name(make_server):
+    sql = make_server().sql()
+    run_packaged(sql, "innodb_memcache.sql")
+    sql.run("REPLACE INTO innodb_memcache.containers VALUES ('user', 'mine', 'people', 'id', 'name', '0', '0', '0', 'PRIMARY')")
+    run_packaged(sql, "example.sql")
+    assert definition(sql, "user")["db_schema"] == "mine"
+    sql.run("DELETE FROM innodb_memcache.containers WHERE name = 'user'")
+    run_packaged(sql, "example.sql")
+    assert definition(sql, "user")["db_schema"] == "test"
 
 
 def test_memcacheds_own_options_and_a_unix_socket(make_server, open_folder):

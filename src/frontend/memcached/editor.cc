@@ -282,7 +282,7 @@ bool MemcachedEditor::ShowRow(int64_t expiry_ms) {
   return true;
 }
 
-// Of T and N, the later flag counts: as in memcached, where each flag is carried out in its turn.
+// The later one of the flags T and N counts, as in memcached, which carries out each flag in turn.
 int64_t MemcachedEditor::CreatedExptime() const {
   const memcached::MetaFlags& meta = command_.meta;
   return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;

@@ -31,11 +31,11 @@ struct MemcachedTarget : keyspace::RowKey {
   const keyspace::Container* container = nullptr;
   std::string_view key;      ///< As the client sent it, with its prefix.
   std::string_view row_key;  ///< Without its prefix: one text for each row.
-  std::string_view name;     ///< The container's, as in the key or of the connection.
+  std::string_view name;     ///< The container's: the key's own, or that which the connection uses.
 };
 
-/// `standard`: the container of a key that names none; null when there is none. `target->name` has
-/// its name already.
+/// `standard`: the container of a key that names none; null when there is none. REQUIRES:
+/// `target->name` is the name of `standard`, which stays where the key names no container.
 void Resolve(std::string_view key, const keyspace::Snapshot& snapshot,
              const keyspace::Container* standard, base::Arena& arena, MemcachedTarget* target);
 

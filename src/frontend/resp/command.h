@@ -47,7 +47,7 @@ inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
     "use MULTI with ROW.REQUIRE or WATCH";
 
-/// One more than there are commands.
+/// How many numbers of commands there are: those of RespCommands(), and 0 for none of them.
 inline constexpr uint32_t kRespCommandNumbers = 251 + 1;
 std::span<const RespCommand> RespCommands();
 /// The number of a command: its place in RespCommands(), from 1. It is the verb of the command's
@@ -63,7 +63,7 @@ bool TakesArguments(const RespCommand& command, size_t count);
 bool IsWord(std::string_view text, std::string_view lower);
 std::string Lower(std::string_view text);
 /// Whether the text matches a pattern with `*`, `?`, `[abc]`, `[^a-c]` and `\\`, as Redis has them.
-/// Takes time of the product of both lengths at most.
+/// Takes no more time than the product of both lengths.
 bool MatchesPattern(std::string_view pattern, std::string_view text);
 
 }  // namespace rowsocket::frontend

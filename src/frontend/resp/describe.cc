@@ -95,7 +95,7 @@ void RespFrontend::AppendCommand(Arguments arguments, base::Buffer& out) const {
   }
 }
 
-// Of the filters PATTERN alone: there are no modules and no categories of commands.
+// PATTERN is the only filter that is served: there are no modules and no categories of commands.
 void RespFrontend::ListCommands(Arguments filter, base::Buffer& out) {
   const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
                                            IsWord(filter[1], "pattern"));

@@ -54,7 +54,7 @@ HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
                 const keyspace::Snapshot* snapshot) {
   HotKey hot;
   if (row.schema == "rowsocket" && row.table == "store") {
-    // Its primary key is the database and the key.
+    // The primary key of rowsocket.store is (database, key).
     const size_t comma = std::min(row.key.find(','), row.key.size());
     const std::string database = row.key.substr(0, comma);
     const bool is_short = !database.empty() && database.size() < 3;

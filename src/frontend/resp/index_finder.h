@@ -61,7 +61,7 @@ class RespIndexFinder {
   bool allows_stale_ = false;
   int64_t command_ms_ = 0;    ///< When the command was parsed for the first time.
   size_t indexes_asked_ = 0;  ///< How many indexes have been asked for since then.
-  std::string shape_;         ///< Of the last call, so that a shape takes no memory of its own.
+  std::string shape_;         ///< The shape of the last call, kept for its memory.
   std::string wanted_;        ///< The shape whose index the last Ask has named.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< What that index is opened by; null: none.
   /// wanted_: where there is no such table, the key is a string of the store.

@@ -1,7 +1,8 @@
 // What INFO tells of a RESP port beside the counters that all ports have.
 //
-// Errors are counted by the first word of their replies, of which there is a list, so that the
-// number of counters is bounded. They begin anew with the latencies, at FLUSH STATUS.
+// Errors are counted by the first word of their replies; words that are in no list count together,
+// so that the number of counters is bounded. The counters of errors begin anew with the latencies,
+// at FLUSH STATUS.
 //
 // Threads: any. Lifetime: outlives the port's connections.
 #pragma once

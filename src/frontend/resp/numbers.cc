@@ -17,7 +17,7 @@ __extension__ using Wide = __int128;
 
 /// As many bytes as Redis has for such a text: the largest number has 4,933 digits.
 constexpr size_t kFloatTextMax = 5 * 1024;
-/// Of a decimal: 10^38 fits into 127 bits.
+/// Digits that a Decimal holds: 10^38 fits into 127 bits.
 constexpr size_t kDigitsMax = 37;
 
 struct Decimal {

@@ -1,6 +1,6 @@
 // RANDOMKEY: a key of the store, chosen at random.
 //
-// Of a database with few keys each is as likely as the next. Of one with many, a text between its
+// In a database with few keys each is as likely as the next. In one with many, a text between its
 // first key and its last is made at random, and one of the keys that follow it is chosen, so that
 // the keys behind a gap come more often: a table has no row by its number.
 #include <algorithm>

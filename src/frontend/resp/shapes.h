@@ -1,8 +1,8 @@
 // What a connection has found of the tables that its commands name, by the shape of the command: an
 // open index, or why there is none.
 //
-// Threads: one owner. Lifetime: a RespShape stays where it is until it is erased. Erasing a shape
-// makes Repeated forget the one that Repeat has kept. The former index of a shape is kept until
+// Threads: one owner. Lifetime: a RespShape stays where it is until it is erased. After Erase,
+// Repeated has none until Repeat is called again. The former index of a shape is kept until
 // ReleaseFormer, because items of a turn may use it.
 #pragma once
 
@@ -35,9 +35,9 @@ class RespShapes {
   void Put(const std::string& name, RespShape shape) {
     const auto [found, is_new] = shapes_.try_emplace(name);
     if (is_new) bytes_ += name.size();
-    RespShape& place = found->second;
-    KeepFormer(&place, shape.index);
-    place = std::move(shape);
+    RespShape& known = found->second;
+    KeepFormer(&known, shape.index);
+    known = std::move(shape);
   }
   void Erase(const std::string& name) {
     const auto found = shapes_.find(name);
@@ -61,7 +61,7 @@ class RespShapes {
     former_.clear();
   }
   size_t size() const { return shapes_.size(); }
-  /// Of all names together.
+  /// The bytes of the names of all shapes.
   size_t bytes() const { return bytes_; }
 
   /// Keeps the shape of this name for commands that differ from it in their key alone, and name the

@@ -23,7 +23,8 @@ bool LogsIn(std::span<const std::string_view> arguments) {
 bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) const {
   const Verb verb = command.verb;
   if (verb == Verb::kReset || verb == Verb::kQuit) return true;
-  // Whether so many WATCHes fail is not known yet.
+  // An EXEC behind more WATCHes than kRespWatchedKeysMax allows fails by their answers, which are
+  // not there yet.
   if (state_.in_multi) return verb == Verb::kExec && watched_.count() > model::kRespWatchedKeysMax;
   return verb == Verb::kAuth || verb == Verb::kClient ||
          (verb == Verb::kHello && LogsIn(arguments));

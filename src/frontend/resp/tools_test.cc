@@ -34,7 +34,7 @@ TEST_F(RespTest, InfoHasTheKeysOfEachDatabase) {
   EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
 }
 
-// Of a database with many keys the rest is estimated, and those behind it are counted all the same.
+// The rest of a database with many keys is estimated, and the databases behind it are counted.
 TEST_F(RespTest, InfoPassesOverTheRestOfALargeDatabase) {
   std::vector<engine::fake::Row> rows;
   for (uint64_t i = 0; i < 2 * model::kRespInfoKeysMax; ++i) {
@@ -96,7 +96,7 @@ TEST_F(RespTest, HelpNamesTheSubcommands) {
   EXPECT_NE(std::string::npos, Ask("CLIENT HELP").find("+SETNAME <name>\r\n"));
 }
 
-// As in Redis, whose MGET never fails.
+// MGET never fails, as in Redis.
 TEST_F(RespTest, MgetPassesOverRows) {
   EXPECT_EQ("+OK\r\n", Ask("SET a 1"));
   EXPECT_EQ("*4\r\n$-1\r\n$1\r\n1\r\n$-1\r\n$-1\r\n", Ask("MGET t:1 a t:7 none"));

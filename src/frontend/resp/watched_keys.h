@@ -64,7 +64,7 @@ class RespWatchedKeys {
 
  private:
   std::vector<Seen> seen_;     ///< Keys of WATCHes that have their answers.
-  size_t bytes_ = 0;           ///< Of the keys of WATCHes that have their answers.
+  size_t bytes_ = 0;           ///< The bytes of the keys of such WATCHes.
   bool has_too_many_ = false;  ///< There were more keys, or bytes, than may be: none is kept.
   bool has_failed_ = false;    ///< A WATCH that has its answer has failed.
   std::vector<const RespCall*> coming_;

@@ -299,7 +299,7 @@ bool ParseMeta(const LineWords& words, base::Arena& arena, Command* command, Dat
     return true;
   }
   if (verb == 'e') {
-    // Only flag b has a meaning for me, and memcached accepts all other flags in silence.
+    // Only the flag b has a meaning for the command `me`; memcached accepts all others in silence.
     const bool encoded = words.count > 2 && words[2] == "b";
     if (encoded && !DecodeKey(arena, command)) command->error = Error::kBadFormat;
     return true;

@@ -11,6 +11,8 @@
 # After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see
 # scripts/bootstrap).
 
+# cd would look for folders there first, and print where it went.
+unset CDPATH
 repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 default_cache_dir() {
@@ -113,10 +115,12 @@ debian_release() { (. /etc/os-release && echo "${VERSION_CODENAME-}"); }
 # where another release has another, that one.
 llvm_version() { if [[ $(debian_release) == bookworm ]]; then echo 14; else echo 19; fi; }
 
-# The folder of the virtual environment with exactly these requirements.
+# The folder of the virtual environment with exactly these requirements. An environment is of use to the Python that
+# made it, as 3.11: an upgrade of Debian brings another one.
 venv_dir() {
-  local hash
-  hash=$(sha256sum <"$repo_dir/scripts/requirements.txt")
+  local hash version=''
+  version=$("$(system_python)" -ISc 'import sys; print(*sys.version_info[:2])' 2>/dev/null) || true
+  hash=$({ echo "$version" && cat "$repo_dir/scripts/requirements.txt"; } | sha256sum)
   echo "$cache_dir/venv-${hash:0:16}"
 }
 

@@ -129,9 +129,11 @@ def test_what_a_removal_set_aside_comes_back_once(machine):
 
 # --- rowsocket-setup ---
 
-def setup(machine, listens="", umask=0o022):
+def setup(machine, listens="", umask=0o022, arguments=(), system_programs="bin"):
     """Runs rowsocket-setup as root of a machine on which `listens` is what ss says of every port."""
-    for name in ("groupadd", "usermod", "chown", "getent"):
+    for name in ("groupadd", "usermod"):
+        machine.put(f"{system_programs}/{name}", f"#!/bin/sh\necho \"{name} $*\" >>'{machine.folder}/{name}'\n")
+    for name in ("chown", "getent"):
         machine.put(f"bin/{name}", "#!/bin/sh\n")
     machine.put("bin/id", "#!/bin/sh\necho 0\n")
     machine.put("bin/ss", f"#!/bin/sh\nprintf '%s\\n' '{listens}'\n")
@@ -139,7 +141,14 @@ def setup(machine, listens="", umask=0o022):
         machine.put(f"usr/share/rowsocket/{name}.sql", "")
     text = machine.text_of("rowsocket-setup")
     assert f"config={machine.config}\n" in text
-    return machine.run(text, umask=umask)
+    return machine.run(text.replace("/usr/sbin", f"{machine.folder}/usr/sbin"), *arguments, umask=umask)
+
+
+def test_setup_works_with_the_path_of_a_plain_su(machine, monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    done = setup(machine, arguments=["--member", "www-data"], system_programs="usr/sbin")
+    assert done.returncode == 0, done.stderr
+    assert (machine.folder / "usermod").read_text() == "usermod --append --groups rowsocket www-data\n"
 
 
 def test_the_server_may_read_what_setup_writes(machine):

@@ -86,6 +86,21 @@ def test_the_cache_folder_is_absolute_also_for_what_is_called(tmp_path):
     assert (code, said) == (0, f"{tmp_path}/here\n" * 2)
 
 
+def test_the_search_path_of_cd_does_not_lead_astray(tmp_path):
+    text = LIB.replace(str(REPOSITORY / "scripts"), "scripts") + 'echo "$repo_dir"'
+    assert bash(f'cd "{REPOSITORY}"; {text}', CDPATH=f"{REPOSITORY}:{tmp_path}") == (0, f"{REPOSITORY}\n")
+
+
+def test_each_python_has_a_virtual_environment_of_its_own(tmp_path):
+    for version in ("3 11", "3 13"):
+        (tmp_path / version).write_text(f"#!/bin/sh\necho {version}\n")
+        (tmp_path / version).chmod(0o755)
+    code, said = bash(LIB + 'for python; do system_python() { echo "$python"; }; venv_dir; done',
+                      *(tmp_path / version for version in ("3 11", "3 11", "3 13", "none")))
+    first, again, other, without = said.split()
+    assert code == 0 and first == again and len({first, other, without}) == 3, said
+
+
 def test_a_blank_in_the_cache_folder_is_refused(tmp_path):
     code, said = bash(LIB, ROWSOCKET_CACHE=str(tmp_path / "a b"))
     assert code == 1 and "has a blank in its path: set ROWSOCKET_CACHE" in said
@@ -113,6 +128,33 @@ def test_package_lists_that_cannot_be_had_are_asked_for_once(tmp_path):
         refresh_package_lists || echo failed
     """)
     assert (code, said) == (0, "again\nfailed\n")
+
+
+def test_the_proxy_of_the_environment_is_that_of_sudo(tmp_path):
+    (tmp_path / "apt-get").write_text('#!/bin/sh\necho "$http_proxy $no_proxy ${https_proxy-none} $*"\n')
+    (tmp_path / "apt-get").chmod(0o755)
+    code, said = bash(PACKAGES + """
+        unset https_proxy
+        as_root() { env -i PATH="$PATH" "$@"; }
+        apt_install update
+    """, http_proxy="http://proxy:3128", no_proxy="a, b", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert code == 0 and said.startswith("http://proxy:3128 a, b none -q -y") and said.endswith("update\n"), said
+
+
+def test_dpkg_finds_its_programs_behind_a_plain_su(tmp_path):
+    (tmp_path / "apt-get").write_text("#!/bin/sh\ncommand -v ldconfig && command -v start-stop-daemon\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    code, said = bash(PACKAGES + "is_root() { true; }; apt_install update", PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert code == 0 and "sbin/ldconfig\n" in said and "sbin/start-stop-daemon\n" in said, said
+
+
+def test_what_is_searched_is_said_in_english():
+    code, said = bash(PACKAGES + f"""
+        . "{REPOSITORY}/scripts/lib/private_apt.sh"
+        program() {{ env | grep ^LC_ALL=; }}
+        private_apt program
+    """, LC_ALL="C.UTF-8")
+    assert (code, said) == (0, "LC_ALL=C\n")
 
 
 def test_packages_on_hold_are_there():

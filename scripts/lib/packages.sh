@@ -55,8 +55,10 @@ missing_packages() {
 # Seconds that another apt-get may hold its locks.
 apt_lock_s=300
 
+is_root() { ((EUID == 0)); }
+
 as_root() {
-  if [[ $EUID -eq 0 ]]; then
+  if is_root; then
     "$@"
   elif command -v sudo >/dev/null; then
     sudo -n "$@" # A password that is asked for here would not be seen.
@@ -65,8 +67,15 @@ as_root() {
   fi
 }
 
+# sudo keeps no variables, and a proxy may have no other place. A plain su keeps the user's PATH, which lacks
+# the sbin folders in which dpkg looks for ldconfig and start-stop-daemon; sudo sets root's.
 apt_install() {
-  as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+  local name settings=()
+  ! is_root || settings+=("PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin")
+  for name in http_proxy https_proxy ftp_proxy no_proxy; do
+    [[ -z ${!name-} ]] || settings+=("$name=${!name}")
+  done
+  as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive "${settings[@]}" apt-get -q -y \
     -o DPkg::Lock::Timeout="$apt_lock_s" "$@"
 }
 
@@ -91,7 +100,7 @@ install_missing_packages() {
   mapfile -t missing < <(missing_packages "${wanted[@]}")
   ((${#missing[@]})) || return 0
   [[ -r /etc/debian_version ]] || die "this is written for Debian 12; it has no apt-get"
-  if [[ $EUID -ne 0 ]]; then
+  if ! is_root; then
     command -v sudo >/dev/null ||
       die "as root, install these packages, then run this again: ${missing[*]}"
     # sudo asks for a password here, where the user sees it, and not behind a log file.

@@ -91,10 +91,11 @@ write_private_sources() {
 # Set where the lists are older than they say that they are valid.
 private_apt_options=()
 
+# What the programs say is searched, so they say it in English.
 private_apt() {
   local program=$1
   shift
-  "$program" -q "${private_apt_options[@]}" \
+  LC_ALL=C "$program" -q "${private_apt_options[@]}" \
     -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt_dir/sources" \
     -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
     -o APT::Sandbox::User="$(id -un)" "$@"

@@ -5,6 +5,7 @@
 #   container.sh STORE BASE.tar DIST   STORE: a folder for podman's own files; BASE.tar: the files of a machine
 #                                      of the distribution; DIST: the packages
 set -euo pipefail
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 store=$1 base=$2 dist=$3
 name=rowsocket-test-$$

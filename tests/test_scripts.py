@@ -130,6 +130,41 @@ def test_package_lists_that_cannot_be_had_are_asked_for_once(tmp_path):
     assert (code, said) == (0, "again\nfailed\n")
 
 
+NO_NETWORK = """
+    apt() {
+      echo "W: Failed to fetch http://mirror/InRelease  Could not resolve 'mirror'"
+      for each in {1..20}; do printf 'W: Failed to fetch http://mirror/%s %900s\\n' "$each" reason; done
+      "$@"
+    }
+    apt_dir=$PWD
+"""
+
+
+def test_a_network_that_is_down_is_told(tmp_path):
+    """apt-get update warns of the files that it could not fetch, and succeeds."""
+    told = "is the network up? http://mirror/InRelease  Could not resolve 'mirror'"
+    code, said = bash(PACKAGES + NO_NETWORK + """
+        missing_packages() { echo a-package; }
+        sudo() { :; }
+        apt_install() { if [[ $1 == update ]]; then apt true; else false; fi; }
+        install_missing_packages library
+    """)
+    assert code == 1 and f"apt-get install failed; a package list could not be fetched, {told}" in said, said
+    reading = f"""
+        cd {tmp_path}
+        . "{REPOSITORY}/scripts/lib/private_apt.sh"
+        {NO_NETWORK}
+        write_private_sources() {{ :; }}
+    """
+    code, said = bash(PACKAGES + reading + "private_apt() { apt true; }; read_private_lists bookworm")
+    assert code == 1 and f"package lists cannot be read; {told}" in said, said
+    code, said = bash(PACKAGES + reading + """
+        private_apt() { apt touch "$apt_dir/lists/other_Packages.lz4"; }
+        read_private_lists bookworm
+    """)
+    assert code == 0 and "a package list could not be fetched, and is done without: http://mirror" in said, said
+
+
 def test_the_proxy_of_the_environment_is_that_of_sudo(tmp_path):
     (tmp_path / "apt-get").write_text('#!/bin/sh\necho "$http_proxy $no_proxy ${https_proxy-none} $*"\n')
     (tmp_path / "apt-get").chmod(0o755)

@@ -91,9 +91,15 @@ refresh_package_lists() {
   printf '%s\n' "$output"
 }
 
+# The first file that an `apt-get update` could not fetch, with the reason: it warns of it, and succeeds, also where
+# nothing could be fetched. Prints nothing where all is there.
+not_fetched() { # LOG
+  sed -n '/^W: Failed to fetch /{s///p;q}' "$1"
+}
+
 # install_missing_packages WORK...: installs the packages that these kinds of work need.
 install_missing_packages() {
-  local missing log work wanted=()
+  local missing log work lacking wanted=()
   for work; do
     mapfile -t -O "${#wanted[@]}" wanted < <(packages_for "$work" | tr ' ' '\n')
   done
@@ -110,8 +116,9 @@ install_missing_packages() {
   log=$(mktemp)
   run_step "refreshing the package lists, after any other apt-get that is at work" "$log" \
     refresh_package_lists || die "apt-get update failed; is the network up?"
+  lacking=$(not_fetched "$log")
   run_step "installing ${#missing[@]} packages: ${missing[*]}" "$log" \
     apt_install install --no-install-recommends "${missing[@]}" ||
-    die "apt-get install failed"
+    die "apt-get install failed${lacking:+; a package list could not be fetched, is the network up? $lacking}"
   rm -f "$log"
 }

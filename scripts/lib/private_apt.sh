@@ -119,20 +119,36 @@ prepare_private_apt() {
   echo "$$ $release" >"$apt_dir/lists-of"
 }
 
+# One list that cannot be fetched, of a mirror that others stand in for, is no reason to end.
+require_private_lists() {
+  local lacking
+  lacking=$(not_fetched "$apt_dir/log")
+  [[ -n $lacking ]] || return 0
+  compgen -G "$apt_dir/lists/*_Packages*" >/dev/null ||
+    die "Debian's package lists cannot be read; is the network up? $lacking"
+  warn "a package list could not be fetched, and is done without: $lacking"
+}
+
 read_private_lists() { # RELEASE
   rm -rf "$apt_dir"
   mkdir -p "$apt_dir"/{sources,lists/partial}
   clear_private_apt
   write_private_sources "$1"
-  run_step "reading Debian's lists of binaries and sources" "$apt_dir/log" \
-    private_apt apt-get update 2>"$apt_dir/failure" && return
+  if run_step "reading Debian's lists of binaries and sources" "$apt_dir/log" \
+    private_apt apt-get update 2>"$apt_dir/failure"; then
+    require_private_lists
+    return
+  fi
   # A mirror that keeps an earlier state of Debian has lists that are signed, and out of date. They are used for
   # files whose checksums known_servers.tsv has, or that the lists themselves have.
   if grep -q "Release file .* is expired" "$apt_dir/log"; then
     say "  the mirror's lists are older than they say that they are valid; they are used all the same"
     private_apt_options=(-o Acquire::Check-Valid-Until=false)
     touch "$apt_dir/out-of-date"
-    run_step "reading them again" "$apt_dir/log" private_apt apt-get update && return
+    if run_step "reading them again" "$apt_dir/log" private_apt apt-get update; then
+      require_private_lists
+      return
+    fi
   fi
   cat "$apt_dir/failure" >&2
   die "Debian's package lists cannot be read; is the network up?"

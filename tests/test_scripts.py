@@ -234,6 +234,26 @@ def test_a_checkout_that_cannot_be_written_to(read_only_copy):
     assert f"{folder} cannot be written to" in done.stderr
 
 
+@pytest.mark.parametrize("available_mb, limits, jobs", [
+    (50_000, ["max", "9223372036854771712", None], ""), (1500, ["max"], "2"), (50_000, [None, str(800 << 20)], "1"),
+    (300, [], "1"), (None, [], "")])
+def test_compilers_find_room_in_memory(tmp_path, available_mb, limits, jobs):
+    """A machine of sixteen processors; None: there is no such file."""
+    files = [("" if available_mb is None else f"MemAvailable: {available_mb << 10} kB\n"), *limits]
+    for number, content in enumerate(files):
+        if content is not None:
+            (tmp_path / str(number)).write_text(content)
+    text = LIB + f"""
+        . "{REPOSITORY}/scripts/lib/build_jobs.sh"
+        nproc() {{ echo 16; }}
+        limit_jobs "$@" >&2
+        echo "jobs:$CMAKE_BUILD_PARALLEL_LEVEL"
+    """
+    code, said = bash("export CMAKE_BUILD_PARALLEL_LEVEL=; " + text,
+                      *(tmp_path / str(number) for number in range(len(files))))
+    assert code == 0 and said.endswith(f"jobs:{jobs}\n"), said
+
+
 @pytest.mark.parametrize("option", ["--report", "--publish", "--publish-beside", "--publish-servers"])
 def test_showing_results_builds_nothing(tmp_path, option):
     code, said = bash('exec "$1" "$2" "$3"', REPOSITORY / "scripts/bench", option,

@@ -1,6 +1,7 @@
 """The scripts: their behavior when they are ended, and on a machine that lacks something."""
 
 import errno
+import fcntl
 import os
 import pathlib
 import select
@@ -232,6 +233,42 @@ def test_a_checkout_that_cannot_be_written_to(read_only_copy):
                           env={**os.environ, "ROWSOCKET_CACHE": str(folder / "cache")})
     assert done.returncode == 1
     assert f"{folder} cannot be written to" in done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A checkout whose bootstrap, and a cmake whose every call, only notes in order that it ran."""
+    shutil.copytree(REPOSITORY / "scripts", tmp_path / "scripts")
+    for program in (tmp_path / "scripts/bootstrap", tmp_path / "bin/cmake"):
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\necho "${{0##*/}}" >>"{tmp_path}/order"\n')
+        program.chmod(0o755)
+    return tmp_path
+
+
+def waits_for(copy, lock, *command):
+    """What the command says, which another process keeps waiting until it says that it waits."""
+    lock.parent.mkdir(exist_ok=True)
+    with open(lock, "w", encoding="ascii") as held, open(copy / "said", "w", encoding="utf-8") as said:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with subprocess.Popen([copy / "scripts" / command[0], *command[1:]], stdin=subprocess.DEVNULL, stdout=said,
+                              stderr=said, env={**os.environ, "ROWSOCKET_CACHE": str(copy / "cache"),
+                                                "PATH": f"{copy}/bin:{os.environ['PATH']}"}) as script:
+            wait_until(lambda: "waiting for another" in (copy / "said").read_text(), TIMEOUT_S, "the wait")
+            with open(copy / "order", "a", encoding="ascii") as order:
+                order.write("the other one ends\n")
+            fcntl.flock(held, fcntl.LOCK_UN)
+            script.wait(TIMEOUT_S)
+    return (copy / "order").read_text().splitlines()
+
+
+def test_a_quickstart_waits_for_another_one(copy):
+    assert waits_for(copy, copy / "cache/quickstart.lock", "quickstart") == ["the other one ends", "bootstrap"]
+
+
+def test_a_build_waits_for_another_one_of_its_folder(copy):
+    assert waits_for(copy, copy / "build-sanitize/.lock", "build", "sanitize") == [
+        "bootstrap", "the other one ends", "cmake", "cmake"]
 
 
 @pytest.mark.parametrize("available_mb, limits, jobs", [

@@ -7,6 +7,7 @@ import pathlib
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -307,6 +308,35 @@ def test_the_server_may_be_named_in_front_of_the_command(tmp_path, options):
     assert code == 1 and "there is no server 'none'" in said
 
 
+def test_a_folder_keeps_the_server_of_its_data(tmp_path):
+    for server in ("mysql-9.7", "mariadb-10.11"):
+        (tmp_path / "cache" / server).mkdir(parents=True)
+        (tmp_path / "cache" / server / "env").write_text("ROWSOCKET_SERVER_PREFIX=/nowhere\n")
+    folder = tmp_path / "folder"
+    (folder / "data").mkdir(parents=True)
+    (folder / "server").write_text("mysql-9.7\n")
+    code, said = bash('exec "$@"', REPOSITORY / "scripts/server", "start", folder, "--server", "mariadb-10.11",
+                      ROWSOCKET_CACHE=str(tmp_path / "cache"))
+    assert code == 1 and f"{folder} has data of mysql-9.7: name that server" in said
+    assert (folder / "server").read_text() == "mysql-9.7\n"
+
+
+def test_a_thread_of_the_kernel_is_no_server_that_is_ending(tmp_path):
+    """The stat files are those of Linux for its thread kthreadd, and of a shell with a blank in its name."""
+    (tmp_path / "kernel").write_text("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n")
+    (tmp_path / "shell").write_text("77 (a) sh) S 1 77 77 0 -1 4194560 99 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n")
+    code, said = bash(LIB + f"""
+        . "{REPOSITORY}/scripts/lib/server_process.sh"
+        for file; do is_kernel_thread "$file" && echo kernel || echo no; done
+        for stat in /proc/[0-9]*/stat; do
+          is_kernel_thread "$stat" || continue
+          ! is_ending "$(basename "${{stat%/stat}}")" || echo "ending: $stat"
+          break
+        done
+    """, tmp_path / "kernel", tmp_path / "shell", tmp_path / "missing")
+    assert (code, said) == (0, "kernel\nno\nno\n")
+
+
 @pytest.mark.parametrize("sparse, at_most, at_least", [("1", 1 << 16, 0), ("", 1 << 30, 1 << 22)])
 def test_data_directories_of_tests_have_no_zeros_on_the_disk(tmp_path, sparse, at_most, at_least):
     template = tmp_path / "template"
@@ -419,3 +449,35 @@ def test_ports_that_cannot_be_noted_end_the_script(tmp_path):
     text = LIB + '. "$1/scripts/lib/server_ports.sh"; free_ports 3 "$2"'
     status, output = bash(text, REPOSITORY, tmp_path, ROWSOCKET_CACHE=str(tmp_path / "cache"))
     assert status != 0 and f"cannot make the folder {tmp_path}/cache/ports" in output
+
+
+@pytest.fixture
+def listener_of_nobody():
+    """(process, port): a process that listens on the port of loopback; of the user nobody where root tests."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+        command = [*as_nobody, "sleep", str(TIMEOUT_S)]
+        with subprocess.Popen(command, pass_fds=[listening.fileno()]) as process:
+            comm = pathlib.Path(f"/proc/{process.pid}/comm")
+            wait_until(lambda: comm.read_text() == "sleep\n", TIMEOUT_S, "the process of nobody")
+            port = listening.getsockname()[1]
+            listening.close()
+            yield process.pid, port
+            process.kill()
+
+
+@pytest.mark.parametrize("sees_sockets", (True, False))
+def test_root_of_a_container_sees_that_a_server_of_another_user_listens(listener_of_nobody, sees_sockets):
+    """Docker's and Podman's root has no CAP_SYS_PTRACE, without which the other user's sockets have no owner. Who is
+    not root has no such privilege to give up: there `find` finds none."""
+    pid, port = listener_of_nobody
+    free = bash(LIB + f'. "{REPOSITORY}/scripts/lib/server_ports.sh"; free_ports 1')[1].strip()
+    is_root = os.geteuid() == 0
+    text = LIB + f"""
+        . "{REPOSITORY}/scripts/lib/server_ports.sh"
+        {"" if is_root or sees_sockets else "find() { false; }"}
+        process_listens {pid} {port} && echo listens
+        process_listens {pid} {free} || echo "does not listen"
+    """
+    gives_up = ["setpriv", "--bounding-set=-sys_ptrace"] if is_root and not sees_sockets else []
+    assert bash('exec "$@"', *gives_up, "bash", "-c", text) == (0, "listens\ndoes not listen\n")

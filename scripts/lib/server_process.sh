@@ -17,6 +17,16 @@ is_our_server() {
   [[ " ${arguments[*]} " == *" --datadir=$dir/data "* ]]
 }
 
+# Whether the process is a part of the kernel, by the flag PF_KTHREAD: it has no arguments, and never ends. After a new
+# start of the machine one may have the number of an earlier server.
+is_kernel_thread() { # STAT_FILE
+  local stat fields
+  stat=$(cat "$1" 2>/dev/null) || return 1
+  # The name, in parentheses, may have blanks.
+  read -r -a fields <<<"${stat##*) }"
+  ((${fields[6]-0} & 0x200000))
+}
+
 # Whether threads of a process that is ending are left: they have its files and ports until the last of them is
 # gone, when its memory, and with it its arguments, is gone already.
 is_ending() { # PID
@@ -24,6 +34,7 @@ is_ending() { # PID
   [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline && -z $(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline") ]] || return 1
   state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) || return 1
   tasks=("/proc/$pid/task/"*)
+  ! is_kernel_thread "/proc/$pid/stat" || return 1
   [[ -n $state && ($state != Z || ${#tasks[@]} -gt 1) ]]
 }
 

@@ -258,3 +258,41 @@ def test_the_pool_has_the_generated_headers_when_the_lists_have_moved_on(debian)
     assert code == 0 and "libmariadbd-dev_10.11.18-0+deb12u1_amd64.deb" in said, said
     code, said = debian.run('download_generated 1:10.11.17-0+deb12u1', server="mariadb-10.11")
     assert code == 1, said
+
+
+MAKE = """
+server_is_there() { false; }
+prepare_private_apt() { :; }
+pick_version() { package_version=1:10.11.18-0+deb12u1; }
+install_missing_packages() { :; }
+a_source() {
+  mkdir -p "$1"/{include,sql,wsrep-lib,storage,plugin/{auth_ed25519,handler_socket}} && touch "$1/sql/handler.h"
+  printf 'MYSQL_VERSION_%s\\n' MAJOR=10 MINOR=11 PATCH=18 >"$1/VERSION"
+}
+download_generated() { false; }
+configure_source() { mkdir build; }
+generate_headers() { :; }
+"""
+UNPACK = "unpack_source() { a_source source; };"
+
+
+def test_a_cache_whose_making_was_interrupted_is_made_by_the_next_run(debian):
+    """The interruption comes while the source's files are chosen."""
+    folder = debian.folder / "cache/server-10.11.18-0+deb12u1.2"
+    interrupted = 'mv() { [[ $2 != *auth_ed25519 ]] || exit 130; command mv "$@"; }'
+    code, said = debian.run(f"{MAKE} {UNPACK} {interrupted}; make_server_cache", server="mariadb-10.11")
+    assert code == 130 and not (folder / "env").exists(), said
+    code, said = debian.run(f"{MAKE} {UNPACK} make_server_cache", server="mariadb-10.11")
+    assert code == 0 and (folder / "env").exists(), said
+    for kept in ("VERSION", "include", "sql/handler.h", "plugin/auth_ed25519", "plugin/handler_socket"):
+        assert (folder / "source" / kept).exists(), f"{kept}: {said}"
+    assert not [path.name for path in folder.iterdir() if path.suffix in (".kept", ".partial")]
+
+
+def test_a_cache_is_made_of_a_source_that_the_caller_gives(debian):
+    code, said = debian.run(f"{MAKE} a_source given; source=$PWD/given; make_server_cache", server="mariadb-10.11")
+    assert code == 0, said
+    made = debian.folder / "cache/mariadb-10.11"
+    assert (made / "source/sql/handler.h").exists() and not (made / "source/storage").exists()
+    assert "ROWSOCKET_SERVER_VERSION=10.11.18\n" in (made / "env").read_text()
+

@@ -245,14 +245,18 @@ build_headers() {
   touch build/.complete
 }
 
-# Leaves of the source what the library and its tests use.
+# Leaves of the source what the library and its tests use. An interruption leaves no source, which is then
+# obtained again.
 keep_of_source() {
   local part
-  mkdir source.kept
+  mv source whole.partial
+  mkdir source.partial
   for part in "${source_kept[@]}"; do
-    mkdir -p "source.kept/$(dirname "$part")" && mv "source/$part" "source.kept/$part"
+    mkdir -p "source.partial/$(dirname "$part")"
+    mv "whole.partial/$part" "source.partial/$part"
   done
-  rm -rf source && mv source.kept source
+  mv source.partial source
+  rm -rf whole.partial
 }
 
 make_data_directory() {
@@ -317,7 +321,8 @@ make_server_cache() {
   cd "$server_dir" || die "cannot enter $server_dir"
   if [[ ! -e env ]]; then
     rm -rf ./*.partial
-    [[ -e source ]] || run_step "unpacking its headers" unpack.log unpack_source "${source_kept[@]}" ||
+    # A source that the caller gives is whole, and is moved here once.
+    [[ -e source || -n $source ]] || run_step "unpacking its headers" unpack.log unpack_source "${source_kept[@]}" ||
       die "the server's source could not be unpacked"
     if ! take_generated_headers; then
       # The server's own build, for one more minute or two, wants the whole source.

@@ -187,6 +187,33 @@ def test_the_installed_server_comes_first(debian):
     assert not debian.debs(), "a download that no server can use"
 
 
+@pytest.mark.parametrize("wanted,picked,origin", [
+    ("9.7.4", "9.7.4-2", "pool"), ("9.7.4-2", "9.7.4-2", "pool"), ("9.7.5", "9.7.5-1", "lists"), ("9.7.6", "", "")])
+def test_a_bare_version_of_mysql(debian, wanted, picked, origin):
+    """As the last words of an installation without a library have it."""
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name)
+    debian.list(*(f"{name} 9.7.5-1" for name in HEADERS))
+    code, said = debian.run(f"wanted_version={wanted}; {PICK}")
+    assert (code == 0 and said.endswith(f"picked {picked}\n")) == bool(picked), said
+    assert debian.debs() == (dict.fromkeys(HEADERS, origin) if picked else {})
+
+
+def test_a_bare_version_of_mysql_is_first_the_installed_servers(debian):
+    (debian.folder / "installed").write_text("9.7.4-3\n")
+    for name in HEADERS:
+        debian.know("mysql-9.7", "9.7.4-2", "source", name)
+    debian.list(*(f"{name} 9.7.4-3" for name in HEADERS))
+    code, said = debian.run(f"wanted_version=9.7.4; {PICK}")
+    assert code == 0 and said.endswith("picked 9.7.4-3\n"), said
+
+
+def test_a_version_of_another_line_of_mysql_is_refused(debian):
+    debian.list(*(f"{name} 8.4.7-1" for name in HEADERS))
+    code, said = debian.run(f"wanted_version=8.4.7-1; {PICK}")
+    assert code == 1 and "8.4.7-1 is no version of mysql-9.7" in said and not debian.debs(), said
+
+
 def test_packages_in_a_folder(debian):
     given = debian.folder / "given"
     given.mkdir()
@@ -296,3 +323,60 @@ def test_a_cache_is_made_of_a_source_that_the_caller_gives(debian):
     assert (made / "source/sql/handler.h").exists() and not (made / "source/storage").exists()
     assert "ROWSOCKET_SERVER_VERSION=10.11.18\n" in (made / "env").read_text()
 
+
+@pytest.mark.parametrize("setting, picked", [
+    ("wanted_version=10.11.18", True), ("wanted_version=1:10.11.18-0+deb12u1", True),
+    ("ROWSOCKET_ANOTHER_SERVER=1", True), (":", False), ("wanted_version=10.11.17", False)])
+def test_the_tested_version_is_to_be_had_beside_a_newer_server(debian, setting, picked):
+    """The installed server and Debian's lists have moved on, without the source of the newer version."""
+    debian.know("mariadb-10.11", "1:10.11.18-0+deb12u1", "source", "mariadb-source")
+    debian.list("mariadb-server 1:10.11.19-0+deb12u1")
+    (debian.folder / "installed").write_text("1:10.11.19-0+deb12u1\n")
+    code, said = debian.run(f'{setting}; pick_version; echo "picked $package_version"', server="mariadb-10.11")
+    assert (code == 0 and said.endswith("picked 1:10.11.18-0+deb12u1\n")) == picked, said
+    assert picked or code == 1 and ("--for 10.11.18, then apt-get" in said) == ("10.11.17" in setting), said
+
+
+@pytest.mark.parametrize("wanted,picked", [
+    ("11.8.7", "1:11.8.7-0+deb13u1"), ("1:11.8.7-0+deb13u1", "1:11.8.7-0+deb13u1"), ("11.8.6", "1:11.8.6-0+deb13u1")])
+def test_a_bare_version_is_that_of_the_lists(debian, wanted, picked):
+    """The machine's own apt may have another line of the server; these are the lists of the server's release."""
+    debian.know("mariadb-11.8", "1:11.8.6-0+deb13u1", "source", "mariadb-source")
+    debian.list("mariadb-server 1:11.8.7-0+deb13u1", "mariadb-server 1:11.8.6-0+deb13u1")
+    code, said = debian.run('download_source() { grep -q " $1\\$" "$test_dir/lists"; }\n'
+                            f'wanted_version={wanted}; pick_version; echo "picked $package_version"', server="mariadb-11.8")
+    assert code == 0 and said.endswith(f"picked {picked}\n"), said
+
+
+SLOW_LISTS = """
+eval "quick_$(declare -f private_apt)"
+private_apt() { echo begins >>"$test_dir/reads"; sleep 0.2; quick_private_apt "$@"; echo ends >>"$test_dir/reads"; }
+download_source() { :; }
+touch "$test_dir/reads"
+"""
+
+
+@pytest.mark.parametrize("server,wanted,reads", [
+    ("mariadb-11.8", "", 1), ("mariadb-11.8", "11.8.6", 1), ("mariadb-11.8", "1:11.8.6-0+deb13u1", 0),
+    ("mysql-9.7", "9.7.0", 1), ("mysql-9.7", "9.7.0-1", 0)])
+def test_the_lists_have_been_read_when_the_download_begins(debian, server, wanted, reads):
+    """An apt that was still at work would run beside that of the download."""
+    pick, package, version = {"mariadb-11.8": ("pick_version", "mariadb-server", "1:11.8.6-0+deb13u1"),
+                              "mysql-9.7": ("mysql_versions", "mysql-source", "9.7.0-1")}[server]
+    debian.know(server, version, "source", package)
+    debian.list(f"{package} {version}")
+    code, said = debian.run(f'{SLOW_LISTS} wanted_version={wanted}; {pick}; cp "$test_dir/reads" "$test_dir/then"',
+                            server=server)
+    assert code == 0, said
+    assert (debian.folder / "then").read_text() == "begins\nends\n" * reads
+
+
+@pytest.mark.parametrize("server,wanted", [
+    ("mariadb-11.8", "1:10.11.19-0+deb12u1"), ("mariadb-10.11", "11.8.6"), ("mariadb-10.11", "10.1.11-1")])
+def test_a_version_of_another_line_is_refused(debian, server, wanted):
+    """Also where it is in the cache, which would then be under the name of the wrong server."""
+    env = debian.folder / f"cache/server-{wanted.partition(':')[2] or wanted}.2/env"
+    env.parent.mkdir(parents=True)
+    env.touch()
+    code, said = debian.run(f'wanted_version={wanted}; pick_version; echo "picked $package_version"', server=server)
+    assert code == 1 and f"{wanted} is no version of {server}" in said and "picked" not in said, said

@@ -27,9 +27,11 @@ mysql_in_the_lists() {
 # The versions to try, the best first: the installed server's, the one with which the library was tested, the
 # newest of Debian's lists; with --update the newest comes before the tested one.
 mysql_versions() {
-  local offered
+  local offered=''
   if [[ -n $wanted_version ]]; then
-    echo "$wanted_version"
+    # The lists are read to their end first: an apt that was still at work would run beside that of the download.
+    [[ $wanted_version == *-* ]] || offered=$(installed_server_package; known_version; mysql_in_the_lists || true)
+    full_version "$wanted_version" <<<"$offered"
     return
   fi
   offered=$(mysql_in_the_lists || true)
@@ -87,6 +89,7 @@ mysql_folder() { echo "$cache_dir/server-mysql-$1.$cache_recipe"; }
 # Leaves in $package_version the first version whose headers are in the cache or can be downloaded.
 pick_mysql_version() {
   local versions given
+  require_version_of_the_line
   if [[ -n $source ]]; then
     given=$(given_package mysql-source) ||
       die "--source: $source has no mysql-source_*.deb: the headers of $server_name are in the packages ${mysql_headers[*]}"

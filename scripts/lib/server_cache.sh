@@ -71,7 +71,14 @@ take_given_source() {
 # Picks the first version whose source can be downloaded and leaves it in $package_version: a newer
 # binary may be offered before, or without, its source.
 pick_version() {
-  local version versions
+  local version versions offered
+  require_version_of_the_line
+  # scripts/package --for hands on x.y.z where the machine's own apt does not have it. The lists are read to their end
+  # first: an apt that was still at work would run beside that of the download.
+  if [[ -n $wanted_version && $wanted_version != *-* ]]; then
+    offered=$(known_version; server_package_versions || true)
+    wanted_version=$(full_version "$wanted_version" <<<"$offered")
+  fi
   if [[ -n $wanted_version ]]; then
     versions=("$wanted_version")
   else
@@ -92,13 +99,20 @@ pick_version() {
   fi
   version=$(known_version)
   # Debian's lists name only the newest version of a release; the pool keeps earlier ones for a while.
-  if [[ -n $version && $(installed_server_package) != 1:"${server_name#*-}".* ]] &&
+  if [[ -n $version ]] && known_version_may_do &&
     run_step "downloading the source of MariaDB $version" "$apt_dir/log" download_known source "$apt_dir/source" "$(private_pool)"; then
     package_version=$version
     return
   fi
   tail -n 20 "$apt_dir/log" >&2
   die "no MariaDB ${server_name#*-} whose source can be downloaded; is the network up?"
+}
+
+# Whether a library for the tested version is of use: it is asked for, or no server of its line is installed in
+# another version.
+known_version_may_do() {
+  [[ -n $wanted_version || -n ${ROWSOCKET_ANOTHER_SERVER-} || $(installed_server_package) != 1:"${server_name#*-}".* ]] ||
+    fits_installed_server "$(upstream_version "$(known_version)")"
 }
 
 # Ends the script, with the ways out. Nothing has been installed by then.
@@ -112,7 +126,7 @@ its source, and Debian's -dev packages carry no private headers. Ways out:
  - The source from elsewhere, as mariadb-$upstream.tar.gz or a folder, of MariaDB's own releases:
      scripts/bootstrap --server $server_name --source PATH, then scripts/package --server-cache $cache_dir/$server_name
  - The version with which the library was tested, and that server:
-     scripts/package --server $server_name, then apt-get install --allow-downgrades
+     scripts/package --server $server_name --for $(upstream_version "$(known_version)"), then apt-get install --allow-downgrades
      mariadb-server=$(known_version) and the packages of the same source that are installed beside it
 TEXT
   die "there can be no library for MariaDB $upstream now"
@@ -282,6 +296,23 @@ upstream_version() {
   echo "${version%%-*}"
 }
 
+# full_version VERSION: the first of the versions on the input, one a line, that a bare x.y.z means; else what is given.
+full_version() {
+  local version
+  if [[ -n $1 && $1 != *-* ]]; then
+    while read -r version; do
+      [[ $(upstream_version "$version") != "$1" ]] || { echo "$version"; return; }
+    done
+  fi
+  echo "$1"
+}
+
+# A version of another line would have its cache under this server's name.
+require_version_of_the_line() {
+  [[ -z $wanted_version || $(upstream_version "$wanted_version") == "${server_name#*-}".* ]] ||
+    die "$wanted_version is no version of $server_name: --server names one of ${servers[*]}"
+}
+
 write_server_env() {
   {
     echo "ROWSOCKET_CACHE_RECIPE=$cache_recipe"
@@ -351,7 +382,8 @@ make_server_binaries() {
       die "server_libraries in scripts/lib/server_cache.sh has none of ${server_release[$server_name]}"
     prepare_private_apt "${server_release[$server_name]}"
     run_step "downloading the binaries of MariaDB $ROWSOCKET_SERVER_PACKAGE" "$apt_dir/log" \
-      download_binaries "$ROWSOCKET_SERVER_PACKAGE" || die "the server's binaries cannot be downloaded"
+      download_binaries "$ROWSOCKET_SERVER_PACKAGE" ||
+      die "the server's binaries cannot be downloaded; a newer server: scripts/bootstrap --server $server_name --update server"
     unpack_binaries
     rm -rf "$apt_dir"
   fi

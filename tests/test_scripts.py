@@ -401,27 +401,6 @@ def test_the_torture_refuses_a_server_that_there_is_not(called, arguments):
     assert code == 1 and "--server and ROWSOCKET_SERVER name one of" in said and "in m" not in said
 
 
-# --- The server that a package is for ---
-
-@pytest.mark.parametrize("installed,offered,name", [
-    ("", "1:10.11.18-0+deb12u1", "mariadb-10.11"), ("", "1:11.8.6-0+deb13u1", "mariadb-11.8"), ("", "(none)", "mariadb-10.11"),
-    ("mariadb 1:11.8.6-0+deb13u1", "1:10.11.18-0+deb12u1", "mariadb-11.8"), ("mysql 9.7.4-2", "1:11.8.6-1", "mysql-9.7"),
-    ("mariadb 1:10.5.29-0+deb11u1", "1:10.11.18-0+deb12u1", "mariadb-10.11")])
-def test_a_package_is_for_the_server_of_the_machine(tmp_path, installed, offered, name):
-    """Of two pins only the administrator's is shown to apt."""
-    for file in ("rowsocket.pref", "mine.pref"):
-        (tmp_path / file).touch()
-    code, said = bash(LIB + f"""
-        . "{REPOSITORY}/scripts/lib/package_versions.sh"
-        dpkg-query() {{ [[ -n "$1" && "$INSTALLED" == "${{4%%-*}} "* ]] && echo "installed ${{INSTALLED#* }}"; }}
-        apt-cache() {{ [[ $(ls "${{2#*=}}") == mine.pref ]] && echo "  Candidate: $OFFERED"; }}
-        use_server "$(server_here)"
-        echo "$server_name"
-        version_for now
-    """, INSTALLED=installed, OFFERED=offered, ROWSOCKET_APT_PREFERENCES=str(tmp_path))
-    assert code == 0 and said == f"{name}\n{installed.partition(' ')[2] or offered}\n", said
-
-
 # --- Ports ---
 
 def test_a_port_belongs_to_its_folder_while_that_exists(tmp_path):

@@ -6,7 +6,8 @@ renamed_package() { # NAME_IN_DEBIAN_12
   if [[ $(debian_release) == bookworm ]]; then echo "$1"; else echo "$1t64"; fi
 }
 
-# Prints the packages of one kind of work; the sets do not include each other (see bootstrap).
+# Prints the packages of one kind of work; the sets do not include each other (see bootstrap), but for package, which
+# compiles for servers that it names later.
 packages_for() {
   case $1 in
     library)
@@ -38,7 +39,11 @@ packages_for() {
     peers) echo patchelf ;;
     # A node that joins a Galera cluster copies the data of another one with rsync and lsof, or socat.
     cluster) echo rsync lsof socat haproxy ;;
-    package) echo debhelper fakeroot git ;;
+    package)
+      packages_for library
+      # dpkg-buildpackage asks for build-essential by its name, whatever debian/control says.
+      echo build-essential debhelper fakeroot git python3
+      ;;
     bare-test) echo debootstrap ;;
     package-test) echo debootstrap lintian podman runc systemd-container ;;
     *) die "scripts/bootstrap knows no kind of work named '$1'" ;;

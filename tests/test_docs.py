@@ -72,6 +72,18 @@ def test_protocols_share_no_name():
         assert protocol_of, layer
 
 
+def test_compat_has_no_side_for_lines_that_it_does_not_name():
+    """Each block names its lines of the server, and refuses other lines: docs/adr/0004-supported-versions.md."""
+    for compat in sorted((REPOSITORY / "src/engine/server").glob("*/compat.h")):
+        code = re.sub(r"^ *//.*", "", compat.read_text(encoding="utf-8"), flags=re.M)
+        known, *blocks_of_lines = re.findall(r"^#if\b.*?^#endif$", code, re.M | re.S)
+        assert re.fullmatch(r"#if ROWSOCKET_LINE != \d+(?: && ROWSOCKET_LINE != \d+)*\n#error.*\n#endif", known, re.S)
+        for block in blocks_of_lines:
+            asked = [line for line in block.splitlines() if re.match(r"#(el)?if", line)]
+            assert all("ROWSOCKET_LINE" in line and not re.search("[<>]", line) for line in asked), block
+            assert re.search(r"^#(else|elif ROWSOCKET_LINE != .*)\n#error .*\n#endif$", block, re.M), block
+
+
 @pytest.mark.parametrize("document",
                          ["README.md", "docs/INSTALL.md", "docs/MYSQL.md", "docs/OPERATIONS.md"])
 def test_each_command_is_run_somewhere(document):

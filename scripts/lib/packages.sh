@@ -26,7 +26,7 @@ packages_for() {
       renamed_package libaio1
       ;;
     unit) echo g++ cmake ninja-build python3-minimal ccache libgtest-dev nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
-    style) echo "clang-format-$(llvm_version)" "clang-tidy-$(llvm_version)" ;;
+    style) echo "clang-$(llvm_version)" "clang-format-$(llvm_version)" "clang-tidy-$(llvm_version)" ;;
     # The script that writes the seeds reads JSON, which python3-minimal does not have.
     fuzz) echo g++ cmake ninja-build python3 ccache "clang-$(llvm_version)" "libclang-rt-$(llvm_version)-dev" nlohmann-json3-dev libssl-dev ;;
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;

@@ -16,7 +16,7 @@ from .systems import Unavailable
 SWEEP_SECONDS = 0.5
 START_S = 4  # seconds to start a system, with its copy of the tables
 FAILURES_MAX = 2  # failed windows of an entry, after which the entry is given up in this case
-QUICK_TRIES = 5  # of a window, in a quick run
+QUICK_TRIES = 7  # of a window, in a quick run
 TROUBLE = (Unavailable, WindowFailed, OSError, pymysql.MySQLError, subprocess.SubprocessError)
 
 
@@ -160,14 +160,16 @@ class Runner:
                           load=load.text(), values=sample)
 
     def _window_that_answers(self, case, entry, load):
-        """Tries several windows: in a quick run a window is so short that the host may take it away as a
-        whole."""
+        """Tries several windows, each twice as long as the one before: in a quick run a window is so short that
+        the host may take it away as a whole."""
+        seconds = self.plan.seconds(case)
         for _ in range(QUICK_TRIES if self.plan.quick else 0):
             with contextlib.suppress(WindowFailed):
-                return self._window(case, entry, load)
-        return self._window(case, entry, load)
+                return self._window(case, entry, load, seconds)
+            seconds *= 2
+        return self._window(case, entry, load, seconds)
 
-    def _window(self, case, entry, load):
+    def _window(self, case, entry, load, seconds):
         system = self.fleet.get(entry.system)
         if case.settle:
             self.fleet.settle()
@@ -175,7 +177,7 @@ class Runner:
             system.run(statement)
         ledger = conserve.open_ledger(system, entry)
         before = system.status(*conserve.COUNTERS)
-        window = (self.plan, self.plan.shaped(load), system, self.plan.seconds(case), case.warmup_s,
+        window = (self.plan, self.plan.shaped(load), system, seconds, case.warmup_s,
                   entry.wait_s)
         more = {}
         if entry.system == "galera":

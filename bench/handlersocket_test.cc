@@ -11,10 +11,6 @@
 namespace rowsocket::bench {
 namespace {
 
-constexpr auto kRight = Verdict::kRight;
-constexpr auto kError = Verdict::kError;
-constexpr auto kMismatch = Verdict::kMismatch;
-
 std::string Number(uint64_t number) { return std::to_string(number); }
 
 TEST(HandlerSocketGet, OpensItsIndexAndAsksForRowsOfTheTable) {

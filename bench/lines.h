@@ -21,12 +21,12 @@ inline CrLfLine FirstCrLfLine(std::string_view received) {
   return {received.substr(0, text), length + 1};
 }
 
-/// Takes the token up to the next blank off the front.
-inline std::string_view TakeToken(std::string_view* text) {
+/// Takes the word up to the next blank off the front.
+inline std::string_view TakeWord(std::string_view* text) {
   const size_t blank = text->find(' ');
-  const std::string_view token = text->substr(0, blank);
+  const std::string_view word = text->substr(0, blank);
   text->remove_prefix(blank == std::string_view::npos ? text->size() : blank + 1);
-  return token;
+  return word;
 }
 
 template <typename T>

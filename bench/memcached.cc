@@ -78,13 +78,13 @@ class Get : public Workload {
   // `line` is `VALUE key flags bytes [token]`. Returns the bytes of the data block; 0: the block is
   // not complete.
   size_t CheckValue(std::string_view behind, std::string_view line, uint64_t key, bool* right) {
-    TakeToken(&line);
+    TakeWord(&line);
     char* end = options_.key.Write(expected_.data(), key, 0);
     const std::string_view key_text(expected_.data(), static_cast<size_t>(end - expected_.data()));
-    if (TakeToken(&line) != key_text) *right = false;
-    TakeToken(&line);
+    if (TakeWord(&line) != key_text) *right = false;
+    TakeWord(&line);
     size_t bytes = 0;
-    if (!ParseWholeNumber(TakeToken(&line), &bytes)) *right = false;
+    if (!ParseWholeNumber(TakeWord(&line), &bytes)) *right = false;
     if (behind.size() < bytes + kCrLf.size()) return 0;
     const std::string_view data = behind.substr(0, bytes);
     const uint64_t row = options_.ExpectedRow(key);
@@ -252,11 +252,11 @@ class Arithmetic : public Workload {
     const CrLfLine line = FirstCrLfLine(received);
     if (line.bytes == 0) return {};
     std::string_view rest = line.text;
-    const std::string_view code = TakeToken(&rest);
+    const std::string_view code = TakeWord(&rest);
     if (code == "HD") return {line.bytes, Verdict::kApplied, 1, 0, false, {}};
     if (code == "NS") return {line.bytes, Verdict::kNotApplied, 1, 0, false, {}};
     size_t bytes = 0;
-    if (code != "VA" || !ParseWholeNumber(TakeToken(&rest), &bytes)) return Wrong(line);
+    if (code != "VA" || !ParseWholeNumber(TakeWord(&rest), &bytes)) return Wrong(line);
     if (received.size() < line.bytes + bytes + kCrLf.size()) return {};
     Checked checked = {line.bytes + bytes + kCrLf.size(), Verdict::kApplied, 1, 0, true, {}};
     uint64_t after = 0;

@@ -11,10 +11,6 @@
 namespace rowsocket::bench {
 namespace {
 
-constexpr auto kRight = Verdict::kRight;
-constexpr auto kError = Verdict::kError;
-constexpr auto kMismatch = Verdict::kMismatch;
-
 Options WithKeys(const std::string& workload, size_t batch = 0) {
   return MakeOptions(workload, [&](Options* o) {
     o->key_text = "k{n}";

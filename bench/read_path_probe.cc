@@ -56,6 +56,7 @@ class OneRowSession final : public engine::Session {
   engine::Outcome MayExecute(engine::Index&, const model::Request&) override { return {}; }
   engine::Outcome Inspect(engine::Index&, engine::IndexFacts*) override { return {}; }
   engine::Outcome EstimateRows(engine::Index&, uint64_t*) override { return {}; }
+  int64_t row_wait_ms() const override { return 50000; }
   void BeginTurn(bool) override {}
   engine::Outcome Execute(engine::Index&, const model::Request&, model::RowSink& sink) override {
     engine::Outcome outcome;

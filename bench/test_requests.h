@@ -10,6 +10,10 @@
 
 namespace rowsocket::bench {
 
+inline constexpr auto kRight = Verdict::kRight;
+inline constexpr auto kError = Verdict::kError;
+inline constexpr auto kMismatch = Verdict::kMismatch;
+
 class Requests {
  public:
   explicit Requests(const Options& options, uint64_t seed = 1)

@@ -63,7 +63,7 @@ class Workload {
 
   virtual size_t RequestBytesMax() const = 0;
   virtual size_t KeysPerRequest() const { return 1; }
-  virtual size_t LinesPerReply() const { return 1; }  ///< Of protocols of lines.
+  virtual size_t LinesPerReply() const { return 1; }  ///< Other than 1 in protocols of lines.
   /// Writes one request to `at` and returns its end; fills `sent` and `keys`.
   virtual char* Build(char* at, Sent* sent, uint64_t* keys) = 0;
   /// Judges one reply. `keys` are the keys that Build filled in.

@@ -104,8 +104,8 @@ inline std::string Message::Frame(Request type) const {
 /// A field of a message that has been received.
 struct Field {
   uint64_t number = 0;
-  uint64_t value = 0;     ///< Of a number.
-  std::string_view text;  ///< Of bytes or of a message inside.
+  uint64_t value = 0;     ///< A number's value.
+  std::string_view text;  ///< Bytes, or a message inside.
 };
 
 /// Takes a field off the front. False: there is none, or a kind that no reply here has.
@@ -129,7 +129,7 @@ inline Field FindField(std::string_view message, uint64_t number) {
 }
 
 struct Frame {
-  size_t bytes = 0;  ///< Of the whole frame; 0: the frame is not complete.
+  size_t bytes = 0;  ///< The size of the whole frame; 0: it is not complete.
   Reply type = Reply::kOk;
   std::string_view payload;
 };

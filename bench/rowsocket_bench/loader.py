@@ -17,7 +17,8 @@ def command(plan, load, system, seconds, warmup_s):
 
 
 def run_window(plan, load, system, seconds, warmup_s, wait_s=0, judge=None):
-    """The generator's own JSON object. judge(object) says what is wrong with it, by default wrong_replies. The generator is stopped when it does not end by itself."""
+    """The generator's own JSON object. judge(object) says what is wrong with it, by default wrong_replies. The
+    generator is stopped when it does not end by itself."""
     if load.workload in clients.PROGRAMS:
         return clients.run_window(plan, load, system, seconds)
     arguments = command(plan, load, system, seconds, warmup_s)

@@ -29,6 +29,8 @@ def arguments(argv):
                       " group, beside SQL's transactions; about 6 minutes")
     what.add_argument("--memcached", action="store_true", help="the memcached protocol")
     what.add_argument("--resp", action="store_true", help="the RESP port beside Redis and Valkey; about 6 minutes")
+    what.add_argument("--web", action="store_true", help="a web server's shared connections, 1 x 200 and 4 x 50,"
+                      " beside Redis; about 3 minutes")
     what.add_argument("--settings", action="store_true", help="what settings of the server are"
                       " worth")
     what.add_argument("--secured", action="store_true", help="what an account's rights and TLS cost")
@@ -77,7 +79,7 @@ def make_plan(options):
 
 
 def which(options):
-    for name in ("hot", "groups", "memcached", "resp", "settings", "secured", "cluster", "replicas", "full"):
+    for name in ("hot", "groups", "memcached", "resp", "web", "settings", "secured", "cluster", "replicas", "full"):
         if getattr(options, name):
             return name
     return "canonical"
@@ -87,7 +89,7 @@ def choose_cases(plan, options):
     name = which(options)
     if options.only and name == "canonical":
         plan.want_sizes()
-        known = [case for which_cases in ("full", "groups", "resp") for case in plans.cases_of(plan, which_cases)]
+        known = [case for which_cases in ("full", "groups", "resp", "web") for case in plans.cases_of(plan, which_cases)]
         cases = catalog.select(known, options.only)
         if not any(case.row == "P11" for case in cases):
             plan.size_rows = plan.size_values = ()

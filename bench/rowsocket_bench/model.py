@@ -119,6 +119,8 @@ METRICS = {
     "idle_bytes": ("memory of an idle connection", "bytes", 0),
     "kept": ("of the requests/s alone", "", 3),
     "accepts_s": ("connections accepted/s", "", 0),
+    "one_core_rps": ("requests/s, server on one core", "", 0),
+    "one_core_us": ("CPU, server on one core", "us/request", 2),
 }
 
 

@@ -118,10 +118,10 @@ class Plan:
 
 
 def cases_of(plan: Plan, which: str) -> list[Case]:
-    """The cases of a set: canonical, hot, groups, memcached, resp, settings, secured, cluster, replicas or full."""
+    """The cases of a set: canonical, hot, groups, memcached, resp, web, settings, secured, cluster, replicas or full."""
     # imported here: these modules know loads, which knows dataset
     from . import catalog, catalog_cluster, catalog_groups, catalog_hot, catalog_memcached, catalog_resp, \
-        catalog_secured, mysql
+        catalog_secured, catalog_web, mysql
 
     parts = {
         "canonical": lambda: catalog.canonical(),
@@ -129,6 +129,7 @@ def cases_of(plan: Plan, which: str) -> list[Case]:
         "groups": lambda: list(catalog_groups.groups()),
         "memcached": lambda: list(catalog_memcached.memcached()),
         "resp": lambda: catalog_resp.resp(),
+        "web": lambda: [*catalog_web.web(), *catalog_web.by_cores()],
         "settings": lambda: list(catalog_full.settings()),
         "secured": lambda: list(catalog_secured.secured()),
         "cluster": lambda: list(catalog_cluster.cases()),

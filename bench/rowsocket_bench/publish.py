@@ -17,6 +17,9 @@ BESIDE = REPOSITORY / "docs/BENCHMARKS-BESIDE.md"
 MYSQL = REPOSITORY / "docs/BENCHMARKS-MYSQL.md"
 RESP = REPOSITORY / "docs/BENCHMARKS-RESP.md"
 GROUPS = REPOSITORY / "docs/BENCHMARKS-GROUPS.md"
+WEB = REPOSITORY / "docs/BENCHMARKS-WEB.md"
+# The rows that have a document of their own.
+OWN_PAGES = {GROUPS: ("U",), WEB: ("W", "C")}
 README = REPOSITORY / "README.md"
 PLOTS = REPOSITORY / "docs/benchmarks"
 MYSQL_PLOTS, RESP_PLOTS = PLOTS / "mysql", PLOTS / "resp"
@@ -143,15 +146,14 @@ def overview_part(files):
     return "\n\n".join(parts) + "\n"
 
 
-def of_groups(results, are):
-    """The cases of purchases, which have a document of their own; or all others."""
-    return {name: result for name, result in results.items() if (result.row == "U") == are}
+def of_rows(results, rows):
+    return {name: result for name, result in results.items() if result.row in rows}
 
 
-def groups_document(files):
-    """The text of docs/BENCHMARKS-GROUPS.md; empty where no purchase was measured."""
+def own_page(files, path):
+    """The text of a document that is of some rows alone; empty where none of their cases was measured."""
     _, results = store.read(files)
-    found = of_groups(results, True)
+    found = of_rows(results, OWN_PAGES[path])
     if not found:
         return ""
     drawn = plots.draw(found)
@@ -161,9 +163,10 @@ def groups_document(files):
 
 
 def document(files):
-    """The text of docs/BENCHMARKS-FIGURES.md: all figures but those of groups."""
+    """The text of docs/BENCHMARKS-FIGURES.md: all figures but those of documents of their own."""
     _, results = store.read(files)
-    results = of_groups(results, False)
+    elsewhere = sum(OWN_PAGES.values(), ())
+    results = {name: result for name, result in results.items() if result.row not in elsewhere}
     drawn = plots.draw(results)
     parts = [reached_line(results, never_run(results))]
     parts += [image(drawn, name) for name in drawn if name not in plots.FIRST]
@@ -303,6 +306,7 @@ def publish(files, say):
     write_marked(DOCUMENT, "overview", overview_part(files), say)
     write_marked(FIGURES, "results", document(files), say)
     write_marked(README, "performance", readme(files), say)
-    if groups := groups_document(files):
-        write_marked(GROUPS, "results", groups, say)
+    for path in OWN_PAGES:
+        if text := own_page(files, path):
+            write_marked(path, "results", text, say)
     return 0

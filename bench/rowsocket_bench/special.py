@@ -2,6 +2,7 @@
 the other.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -142,4 +143,44 @@ def fsync(runner, _case, _entry):
            "rps": round(1e6 * len(times_us) / sum(times_us), 1)}
 
 
-MEASURES = {"idle": idle, "fairness": fairness, "fsync": fsync, "fresh": replicas.fresh}
+@contextlib.contextmanager
+def on_cores(pid, cores):
+    """The threads of the process run on these cores alone, those to come as well."""
+    every = os.sched_getaffinity(0)
+
+    def move(to):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread), to)
+
+    move(cores)
+    try:
+        yield
+    finally:
+        move(every)
+
+
+def cores(runner, case, entry):
+    """The cost of a request on one core and on all, in turns: what the cores take from each other. The load generator
+    keeps off the server's one core."""
+    system, plan = runner.fleet.get(entry.system), runner.plan
+    load, every = plan.shaped(entry.loads[0]), os.sched_getaffinity(0)
+    one = {min(every)}
+
+    def window():
+        for statement in entry.before:
+            system.run(statement)
+        return metrics(run_window(plan, load, system, plan.seconds(case), case.warmup_s, entry.wait_s))
+
+    for _ in range(plan.rounds_or(case.rounds)):
+        os.sched_setaffinity(0, every - one or every)
+        try:
+            with on_cores(system.pid, one):
+                alone = window()
+        finally:
+            os.sched_setaffinity(0, every)
+        together = window()
+        yield {**together, "one_core_rps": alone["rps"], "one_core_us": alone["total_us"]}
+
+
+MEASURES = {"idle": idle, "fairness": fairness, "fsync": fsync, "fresh": replicas.fresh, "cores": cores}

@@ -227,6 +227,7 @@ def all_tables(results):
     groups = ((CANONICAL, "Finds, updates, connections: what was to be reached", "Their figures"),
               (("H",), "One hot row: what was to be reached", "Its figures beside the curve"),
               (("U",), "Purchases in groups: what was to be reached", "Their figures"),
+              (("W",), "A web server's shared connections: what was to be reached", "Their figures"),
               (("T",), "Accounts and TLS: what was to be reached", "Their figures"),
               (("G",), "A Galera cluster of three nodes: what was to be reached", "Its figures"),
               (("R",), "A primary with two replicas: what was to be reached", "A primary with two replicas"),
@@ -242,7 +243,8 @@ def all_tables(results):
         if rows == CANONICAL:
             found.append(published_table(results))
     found += [curve_table(results, curve) for curve in CURVES]
-    found += [settings_table(results),
+    found += [figures_table("What the server's cores take from each other", in_row(results, ("C",))),
+              settings_table(results),
               figures_table("A buffer pool of a third of the data", in_row(results, ("IO",))),
               figures_table("Other ways to the same row, other load generators",
                             in_row(results, ("X",)))]

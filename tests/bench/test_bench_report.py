@@ -236,10 +236,10 @@ def test_purchases_have_a_document_of_their_own(tmp_path):
         writer.case(case)
         for entry in case.entries:
             writer.write("sample", case=case.id, label=entry.label, round=0, load="1 x 1", values=values(entry.label, case.x))
-    text = publish.groups_document([writer.path])
+    text = publish.own_page([writer.path], publish.GROUPS)
     assert "benchmarks/groups.svg" in text and "| U-64 | purchases from one row" in text
     assert "purchases" not in publish.document([writer.path])
-    assert publish.groups_document([]) == ""
+    assert publish.own_page([], publish.GROUPS) == ""
 
 
 def test_documents_count_the_targets_that_were_never_run(tmp_path):

@@ -81,6 +81,12 @@ def test_the_first_installation_enables_the_library(machine):
     assert "plugin-load-add = rowsocket.so" in machine.load.read_text()
 
 
+def test_the_installation_pins_only_a_server_that_has_a_library(machine):
+    machine.put("usr/libexec/rowsocket/rowsocket-updates", f"#!/bin/sh\necho \"$@\" >>'{machine.folder}/updates'\n")
+    machine.script("postinst", "configure", "0.1.0")
+    assert (machine.folder / "updates").read_text() == "--configured\n"
+
+
 def test_an_installation_without_a_library_says_how_to_build_one(machine):
     machine.put("bin/dpkg-query", "#!/bin/sh\nprintf 1:1.3.4-1\n")
     assert f"(scripts/package --server {machine.name}-1.3 --for 1.3.4)" in machine.script("postinst", "configure", "")

@@ -29,13 +29,16 @@ class Machine:
             "epoch": "1:", "versions": ["10.11.18"]}))
         self.offer(NEWER)
 
-    def offer(self, version, installed="1:10.11.18-0+deb12u1"):
+    def offer(self, version, installed="1:10.11.18-0+deb12u1", status="installed"):
         path = self.root / "bin/apt-cache"
         path.parent.mkdir(exist_ok=True)
         path.write_text("#!/bin/sh\nfolder=${2#Dir::Etc::PreferencesParts=}\n"
                         f"[ -d \"$folder\" ] && cat \"$folder\"/* >'{self.root}/pins' 2>/dev/null\n"
                         f"printf 'mariadb-server-core:\\n  Installed: {installed}\\n  Candidate: {version}\\n'\n")
         path.chmod(0o755)
+        query = path.with_name("dpkg-query")
+        query.write_text(f"#!/bin/sh\nprintf %s '{status} {installed}'\n")
+        query.chmod(0o755)
 
     def run(self, action, **options):
         return subprocess.run([PROGRAM, action], capture_output=True, text=True, check=False, timeout=60,
@@ -83,20 +86,102 @@ def test_the_pin_ends_when_its_time_is_over(machine):
     assert "the ports stay closed" in machine.run("--status").stdout
 
 
+@pytest.mark.parametrize("action", ["--configured", "--check"])
+@pytest.mark.parametrize("installed,newest,status,kept", [
+    (NEWER, NEWER, "installed", False),
+    (NEWER, NEWER, "unpacked", False),
+    (NEWER, "1:10.11.20-0+deb12u1", "installed", False),
+    (NEWER, NEWER, "config-files", True),
+    ("1:10.11.18-0+deb12u1", NEWER, "installed", True),
+    ("1:10.11.14-0+deb12u2", NEWER, "installed", True),
+    ("1:11.8.7-0+deb13u1", "1:11.8.7-0+deb13u1", "installed", False)])
+def test_no_pin_beside_a_server_that_is_newer_than_its_libraries(machine, action, installed, newest, status, kept):
+    """Packages of the server's source that come later would be older than it, and it would not start with them."""
+    machine.offer(newest, installed, status)
+    assert machine.run(action).stderr == ""
+    assert machine.pin.exists() == kept
+    assert kept or not machine.seen.exists()
+
+
+@pytest.mark.parametrize("installed,kept", [
+    ("1:10.11.19-0+deb12u1", False), ("1:10.11.18-0+deb12u1", True), ("1:11.8.5-1", True), ("1:11.8.7-1", False)])
+def test_the_libraries_of_the_servers_own_line_decide_whether_it_is_pinned(machine, installed, kept):
+    facts = machine.root / "usr/share/rowsocket/package.json"
+    facts.write_text(json.dumps({**json.loads(facts.read_text()), "versions": ["10.11.18", "11.8.6"]}))
+    machine.offer(installed, installed)
+    assert machine.run("--configured").stderr == ""
+    assert machine.pin.exists() == kept
+
+
+def test_the_way_back_pins_beside_any_server(machine):
+    machine.offer(NEWER, NEWER)
+    machine.run("--configured")
+    assert machine.run("--pin").stderr == "" and machine.pin.exists()
+
+
+@pytest.mark.parametrize("action", ["--configured", "--check"])
+def test_a_server_that_goes_back_by_hand_is_pinned_again(machine, action):
+    machine.offer(NEWER, NEWER)
+    machine.run(action)
+    machine.run("--check")
+    assert not machine.pin.exists()
+    machine.offer(NEWER)
+    assert "is kept back until" in machine.run("--check").stdout and machine.pin.exists()
+    machine.age(24.1)
+    machine.run("--check")
+    assert machine.run("--check").stdout == "" and not machine.pin.exists()
+
+
+@pytest.mark.parametrize("hours,actions", [
+    ("24", ["--unpin"]),
+    ("24", ["--configured", "--unpin"]),
+    ("0", ["--configured"])])
+def test_a_pin_that_somebody_took_away_does_not_come_back_with_the_server(machine, hours, actions):
+    machine.offer(NEWER, NEWER)
+    machine.set_hours(hours)
+    for action in [*actions, "--check"]:
+        machine.run(action)
+    machine.offer(NEWER)
+    assert machine.run("--check").stderr == "" and not machine.pin.exists()
+
+
+def test_a_pin_whose_time_was_over_does_not_come_back_with_the_server(machine):
+    machine.run("--check")
+    machine.age(24.1)
+    machine.run("--check")
+    machine.offer(NEWER, NEWER)
+    machine.run("--check")
+    machine.offer(NEWER)
+    machine.run("--check")
+    assert not machine.pin.exists()
+
+
 def test_the_pins_of_the_administrator_count(machine):
     (machine.pin.parent / "mine.pref").write_text("Package: mine\n")
     machine.run("--status")
     assert (machine.root / "pins").read_text() == "Package: mine\n"
 
 
-def test_each_newer_version_has_its_own_time(machine):
+def test_a_second_upload_within_the_day_starts_no_day_of_its_own(machine):
     machine.run("--check")
     machine.age(23)
     machine.offer("1:10.11.20-0+deb12u1")
     machine.run("--check")
-    machine.age(2)
+    since, version = machine.seen.read_text().split()
+    assert time.time() - float(since) > 22 * 3600 and version == "1:10.11.20-0+deb12u1"
+    assert "10.11.20-0+deb12u1 is kept back until" in machine.run("--status").stdout
+    machine.age(24.1)
+    assert "no longer kept back" in machine.run("--check").stdout and not machine.pin.exists()
+
+
+def test_what_waits_after_an_end_has_its_own_day(machine):
     machine.run("--check")
-    assert machine.pin.exists()
+    machine.age(23)
+    machine.offer("1:10.11.18-0+deb12u1")
+    machine.run("--check")
+    machine.offer("1:10.11.20-0+deb12u1")
+    machine.run("--check")
+    assert time.time() - float(machine.seen.read_text().split()[0]) < 3600
 
 
 @pytest.mark.parametrize("hours,kept", [("1", False), ("3", True), ("none", True), ("99999", True)])
@@ -112,6 +197,16 @@ def test_zero_hours_keep_nothing_back(machine):
     machine.set_hours("0")
     machine.run("--unpin")
     machine.run("--pin")
+    assert not machine.pin.exists()
+
+
+@pytest.mark.parametrize("action", ["--pin", "--check"])
+@pytest.mark.parametrize("version", [NEWER, "1:10.11.18-0+deb12u1"])
+def test_zero_hours_end_a_pin_that_is_there(machine, action, version):
+    """Also where nothing waits yet: the next security update would."""
+    machine.offer(version)
+    machine.set_hours("0")
+    machine.run(action)
     assert not machine.pin.exists()
 
 
@@ -156,5 +251,5 @@ def test_apt_is_told(machine, packages, said):
 
 def test_nothing_stops_apt(machine):
     (machine.root / "bin/apt-cache").write_text("#!/bin/sh\nexit 3\n")
-    for action in ("--check", "--status", "--apt-hook", "--pin"):
+    for action in ("--check", "--status", "--apt-hook", "--pin", "--configured"):
         assert machine.run(action).returncode == 0

@@ -138,12 +138,18 @@ else
   say "the package on the newer server ends with a sentence of advice"
   quietly apt-get install -y --reinstall /srv/mariadb-plugin-rowsocket_*.deb
   grep -q "Rowsocket: this package has no library for the installed server" /srv/log || fail "$(cat /srv/log)"
+  [[ ! -e /etc/apt/preferences.d/rowsocket.pref ]] || fail "a server without a library is pinned"
+  # It is not installed, so that its candidate is what a pin would have chosen.
+  [[ $(apt-cache policy libmariadb-dev | sed -n 's/ *Candidate: //p') == "$newer" ]] ||
+    fail "packages of another version would stand beside the server: $(apt-cache policy libmariadb-dev)"
 
   if [[ $(apt-cache madison mariadb-server-core) == *" $before "* ]]; then
-    say "back, by the command that rowsocket-doctor prints"
-    sed -n 's/^ *\(apt-get install --allow-downgrades\)/\1 -y/p' /srv/doctor >/srv/back
+    say "back, by the commands that rowsocket-doctor prints"
+    sed -nE 's/^ *(apt-get install --allow-downgrades)/\1 -y/; /^ *(apt-get install|[^ ]*rowsocket-updates --pin)/p' \
+      /srv/doctor >/srv/back
     quietly bash -e /srv/back
     served_after "the downgrade" "$before"
+    [[ -e /etc/apt/preferences.d/rowsocket.pref ]] || fail "the way back does not keep the server"
   else
     say "back, by the files of that version, which apt does not offer any more"
     quietly apt-get install -y --allow-downgrades /srv/server/*.deb /srv/companions/*.deb

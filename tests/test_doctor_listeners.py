@@ -117,6 +117,24 @@ def test_a_process_with_a_name_in_another_alphabet(tmp_path, root, name, monkeyp
     assert machine.running_server() == 8
 
 
+@pytest.mark.parametrize("namespaces,running", [
+    ({"self": "pid:[1]", "7": "pid:[2]"}, None), ({"self": "pid:[1]", "7": "pid:[2]", "8": "pid:[1]"}, 8),
+    ({"self": "pid:[1]", "7": "pid:[1]"}, 7), ({"self": "pid:[1]", "7": ""}, 7), ({"7": "pid:[2]"}, 7)])
+def test_the_server_of_a_container_is_not_this_machines(tmp_path, root, name, monkeypatch, namespaces, running):
+    """A link that may not be read says nothing."""
+    program, machine = machine_of(root, name)
+    comms = []
+    for process, namespace in namespaces.items():
+        (tmp_path / process / "ns").mkdir(parents=True)
+        if namespace:
+            (tmp_path / process / "ns/pid").symlink_to(namespace)
+        if process != "self":
+            comms.append(tmp_path / process / "comm")
+            comms[-1].write_text(f"{PROGRAM[name]}\n")
+    monkeypatch.setattr(program.glob, "glob", lambda _: map(str, comms))
+    assert machine.running_server() == running
+
+
 @pytest.mark.parametrize("text,host", [
     ("", "127.0.0.1"), ("127.0.0.1 10.0.0.5", "127.0.0.1"), ("10.0.0.5,::1", "10.0.0.5"), (" , 10.0.0.5", "10.0.0.5"),
     ("[::1]", "::1"), ("[::] 0.0.0.0", "::1"), ("*", "127.0.0.1")])

@@ -11,6 +11,7 @@ from server import REPOSITORY
 
 pytestmark = pytest.mark.once("starts no server")
 PACKAGING = REPOSITORY / "packaging"
+GROUP = {"mariadb": "mariadbd", "mysql": "mysqld"}
 
 
 class Machine:
@@ -44,7 +45,7 @@ class Machine:
         return self.here(text)
 
     def here(self, text):
-        for folder in ("/etc/mysql", "/etc/rowsocket", "/usr/share/rowsocket", "/usr/libexec", "/run/mysqld"):
+        for folder in ("/proc", "/etc/mysql", "/etc/rowsocket", "/usr/share/rowsocket", "/usr/libexec", "/run/mysqld", "/var/lib/rowsocket"):
             text = text.replace(folder, f"{self.folder}{folder}")
         return text
 
@@ -64,14 +65,99 @@ def machine(request, tmp_path):
     return Machine(tmp_path, request.param)
 
 
+def removal(machine, client="echo 0"):
+    """What a removal prints beside a server that runs, and the lines in which it calls a client that then does `client`."""
+    machine.put(f"bin/{machine.name}", f"#!/bin/sh\nprintf '%s\\n' \"$(echo $*)\" >>'{machine.folder}/said'\n{client}\n")
+    machine.put("proc/7/comm", f"{GROUP[machine.name]}\n")
+    printed = machine.script("prerm", "remove")
+    return printed, (machine.folder / "said").read_text()
+
+
 def test_the_removal_takes_every_plugin_out_of_the_server(machine):
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(machine.folder / "run/mysqld/mysqld.sock"))
-        machine.script("prerm", "remove")
-    said = (machine.folder / "said").read_text()
+    printed, said = removal(machine)
+    assert "keeps the library" not in printed and said.count("\n") == 1
     statements = ["UNINSTALL SONAME IF EXISTS 'rowsocket'"] if machine.name == "mariadb" else [
         f"UNINSTALL PLUGIN {plugin}" for plugin in ("handlersocket", "daemon_memcached", "resp")]
     assert all(statement in said for statement in statements), said
+    # A replicated UNINSTALL would close the ports of every node of a Galera cluster; --force goes on behind the error of a
+    # server without the variable.
+    assert machine.name == "mysql" or ("SET SESSION wsrep_on = OFF; " in said and "--force " in said), said
+
+
+def test_the_removal_counts_only_plugins_with_ports(machine):
+    """The tables in information_schema are plugins, too; MySQL refuses to uninstall them, and they close no port."""
+    printed, said = removal(machine, "case $* in *\"plugin_type = 'DAEMON'\"*) echo 0 ;; *) echo 5 ;; esac")
+    assert "keeps the library" not in printed and "plugin_status = 'ACTIVE'" in said, said
+
+
+def test_the_removal_asks_no_server_that_does_not_run(machine):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(machine.folder / "run/mysqld/mysqld.sock"))
+    printed = machine.script("prerm", "remove")
+    assert not (machine.folder / "said").exists() and "keeps the library" not in printed
+
+
+def test_the_removal_does_not_wait_for_a_lock_for_ever(machine):
+    """lock_wait_timeout is a day as installed; and a server may answer nothing at all."""
+    machine.put("bin/timeout", "#!/bin/sh\nshift\n\"$@\"\nexit 124\n")
+    printed, said = removal(machine, "")
+    assert "SET lock_wait_timeout = 10; UNINSTALL " in said and said.count("\n") == 1, said
+    assert "the running server keeps the library" in printed
+
+
+def test_the_removal_logs_in_as_root_logs_in(machine):
+    """Where root has a password, root's option file has it."""
+    printed, said = removal(machine, "case $* in --no-defaults*) exit 1 ;; esac; echo 0")
+    usual, own = said.splitlines()
+    assert usual.startswith(f"--no-defaults --socket={machine.folder}/run/mysqld/mysqld.sock --user=root ")
+    assert own == usual.partition("--user=root ")[2] and "keeps the library" not in printed
+
+
+@pytest.mark.parametrize("client", ["exit 1", "echo 3"])
+def test_the_removal_says_that_the_server_keeps_the_library(machine, client):
+    """The login is refused, or a plugin stays, because somebody holds a lock."""
+    printed, _ = removal(machine, client)
+    assert f"until it stops: systemctl restart {machine.name}\n" in printed
+    assert not machine.load.exists()
+
+
+@pytest.mark.parametrize("namespaces,runs", [
+    ({}, True), ({"self": "pid:[1]", "7": "pid:[1]"}, True), ({"self": "pid:[1]", "7": "pid:[2]"}, False),
+    ({"self": "pid:[1]"}, True), ({"self": "pid:[1]", "7": "pid:[2]", "8": "pid:[1]"}, True)])
+def test_the_removal_asks_no_server_of_a_container(machine, namespaces, runs):
+    """A container's processes are seen in /proc as well. Wherever the socket of this machine's server is, it is asked."""
+    for process in {"7", *namespaces} - {"self"}:
+        machine.put(f"proc/{process}/comm", f"{GROUP[machine.name]}\n")
+    for process, namespace in namespaces.items():
+        (machine.folder / f"proc/{process}/ns").mkdir(parents=True)
+        (machine.folder / f"proc/{process}/ns/pid").symlink_to(namespace)
+    printed = machine.script("prerm", "remove")
+    assert (machine.folder / "said").exists() == runs and ("keeps the library" in printed) == runs
+
+
+@pytest.mark.parametrize("processes,several", [("7", False), ("78", True)])
+@pytest.mark.parametrize("left", [0, 3])
+def test_the_removal_says_that_it_asked_one_of_several_servers(machine, processes, several, left):
+    """Instances of the server's unit, as mariadb@second, have sockets of their own."""
+    for process in processes:
+        machine.put(f"proc/{process}/comm", f"{GROUP[machine.name]}\n")
+    printed, said = removal(machine, f"echo {left}")
+    assert said.count("\n") == 1, said
+    assert ("Rowsocket: 2 servers run, of which one was asked" in printed) == several, printed
+    assert ("the running server keeps the library" in printed) == (left > 0), printed
+    assert several == (f"restart '{machine.name}@*'" in printed), printed
+
+
+@pytest.mark.parametrize("program", ["mariadbd", "mysqld"])
+@pytest.mark.parametrize("suffix", ["", " (deleted)"])
+def test_the_removal_asks_a_server_that_was_started_by_a_link(machine, program, suffix):
+    """Debian's mysqld may be a link to MariaDB's program, which a package may have replaced since."""
+    machine.put("proc/7/comm", "mysqld\n")
+    (machine.folder / "proc/7/exe").symlink_to(f"/usr/sbin/{program}{suffix}")
+    machine.script("prerm", "remove")
+    assert (machine.folder / "said").exists() == (program == GROUP[machine.name])
+
+
 
 
 # --- The file that loads the library ---

@@ -151,6 +151,7 @@ check_session
 
 say "remove"
 quietly apt-get remove -y mysql-plugin-rowsocket
+! grep -q "keeps the library" /srv/log || fail "$(cat /srv/log)"
 ! (exec 3<>/dev/tcp/127.0.0.1/9999) 2>/dev/null || fail "the port is open still"
 restart
 [[ $(mysql -Ne "SELECT left_over FROM shop.stock; SELECT COUNT(*) FROM mysql.plugin WHERE dl = 'rowsocket.so'") == $'42\n0' ]] ||

@@ -55,7 +55,7 @@ class Machine:
 
     def script(self, name, *arguments):
         text = (PACKAGING / f"debian/{self.name}-plugin-rowsocket.{name}").read_text()
-        done = self.run(self.here(text), *arguments)
+        done = self.run(self.here(text).replace("#DEBHELPER#", "echo the commands of debhelper"), *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -189,6 +189,21 @@ def test_a_removal_and_an_installation_keep_the_secrets(machine):
     machine.script("prerm", "remove")
     machine.script("postrm", "purge")
     assert not list(machine.config.iterdir())
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_purge_leaves_what_the_package_for_the_other_server_uses(machine, other):
+    """After a change of servers the package for the first one may be left, removed and not purged."""
+    kept = [machine.folder / path for path in ("etc/rowsocket/secrets", "var/lib/rowsocket/newer-server")]
+    own = [machine.config / name for name in ("rowsocket_setup.cnf", "rowsocket-load.cnf.removed")]
+    for file in kept + own:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    if not other:  # dpkg has removed the files of the package itself.
+        (machine.folder / "usr/share/rowsocket/package.json").unlink()
+    said = machine.script("postrm", "purge")
+    assert [file.exists() for file in kept] == [other, other] and not any(file.exists() for file in own)
+    assert ("the commands of debhelper" in said) != other, "they disable the timer, which is the other package's"
 
 
 @pytest.mark.parametrize("removed", [False, True])

@@ -158,6 +158,12 @@ def test_the_removal_asks_a_server_that_was_started_by_a_link(machine, program, 
     assert (machine.folder / "said").exists() == (program == GROUP[machine.name])
 
 
+@pytest.mark.parametrize("name", ["mariadb", "mysql"])
+def test_an_administrators_drop_in_counts_more_than_the_packages(name):
+    """systemd reads drop-ins by their names, wherever they are: `systemctl edit` writes override.conf."""
+    lines = (PACKAGING / f"debian/{name}-plugin-rowsocket.install").read_text().splitlines()
+    [drop_in] = [REPOSITORY / line.split()[0] for line in lines if line.endswith(f"system/{name}.service.d")]
+    assert drop_in.name < "override.conf" and "LimitNOFILE=131072" in drop_in.read_text()
 
 
 # --- The file that loads the library ---

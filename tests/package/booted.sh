@@ -36,6 +36,13 @@ row=$(head -n 3 <&3 | tail -n 1)
 [[ $row == $'0\t1\t42' ]] || fail "the reading port answers '$row'"
 exec 3>&-
 rowsocket-doctor || fail "rowsocket-doctor finds something"
+# What `systemctl edit mariadb` writes counts more than the package's drop-in.
+mkdir -p /etc/systemd/system/mariadb.service.d
+printf '[Service]\nLimitNOFILE=20000\n' >/etc/systemd/system/mariadb.service.d/override.conf
+systemctl daemon-reload
+[[ $(systemctl show --property LimitNOFILE --value mariadb) == 20000 ]] || fail "the package's drop-in beats override.conf"
+rm /etc/systemd/system/mariadb.service.d/override.conf
+systemctl daemon-reload
 apt-get purge -y mariadb-plugin-rowsocket
 restart
 [[ $(systemctl show --property LimitNOFILE --value mariadb) == "$as_shipped" && $as_shipped != 131072 ]] ||

@@ -179,6 +179,15 @@ def test_the_installation_pins_only_a_server_that_has_a_library(machine):
     assert (machine.folder / "updates").read_text() == "--configured\n"
 
 
+@pytest.mark.parametrize("bytes_had", ["", " 0a 1b 2c"])
+def test_no_file_is_written_without_random_secrets(machine, bytes_had):
+    """With an empty secret the ports would serve everybody."""
+    machine.put("bin/od", f"#!/bin/sh\necho '{bytes_had}'\n")
+    done = machine.run(machine.text_of("rowsocket-enable"))
+    assert done.returncode == 1 and "no random bytes" in done.stderr, done.stderr
+    assert not list(machine.config.iterdir())
+
+
 def test_an_installation_without_a_library_says_how_to_build_one(machine):
     machine.put("bin/dpkg-query", "#!/bin/sh\nprintf 1:1.3.4-1\n")
     assert f"(scripts/package --server {machine.name}-1.3 --for 1.3.4)" in machine.script("postinst", "configure", "")

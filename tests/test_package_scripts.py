@@ -2,6 +2,7 @@
 server and of the system in a folder of the test."""
 
 import os
+import re
 import socket
 import subprocess
 
@@ -251,6 +252,15 @@ def test_what_a_removal_set_aside_comes_back_once(machine):
 
 # --- rowsocket-setup ---
 
+@pytest.mark.parametrize("script", sorted(file.name for file in PACKAGING.glob("*.sql")))
+def test_a_script_of_setup_leaves_what_is_there(script):
+    """rowsocket-setup may run again, on a server whose administrator has changed what it made."""
+    lines = [line for line in (PACKAGING / script).read_text().splitlines() if not line.startswith("--")]
+    statements = [" ".join(statement.split()) for statement in "\n".join(lines).split(";") if statement.strip()]
+    for statement in statements:
+        assert not re.match(r"(REPLACE|DROP|DELETE|UPDATE|TRUNCATE|INSERT(?! IGNORE)|CREATE (?!\w+ IF NOT EXISTS))\b", statement), statement
+
+
 def setup(machine, listens="", umask=0o022, arguments=(), system_programs="bin"):
     """Runs rowsocket-setup as root of a machine on which `listens` is what ss says of every port."""
     for name in ("groupadd", "usermod"):
@@ -259,7 +269,7 @@ def setup(machine, listens="", umask=0o022, arguments=(), system_programs="bin")
         machine.put(f"bin/{name}", "#!/bin/sh\n")
     machine.put("bin/id", "#!/bin/sh\necho 0\n")
     machine.put("bin/ss", f"#!/bin/sh\nprintf '%s\\n' '{listens}'\n")
-    for name in ("innodb_memcache", "rowsocket_tokens", "rowsocket_store"):
+    for name in ("innodb_memcache", "rowsocket_tokens", "rowsocket_store", "example"):
         machine.put(f"usr/share/rowsocket/{name}.sql", "")
     text = machine.text_of("rowsocket-setup")
     assert f"config={machine.config}\n" in text
@@ -287,8 +297,7 @@ def test_the_server_may_read_what_setup_writes(machine):
     ("10.0.0.5:6379", 'users:(("redis-server",pid=7,fd=4))', ""),
     ("127.0.0.1:6379", 'users:(("{server}",pid=7,fd=4))', "")])
 def test_setup_takes_no_port_of_another_program(machine, address, owner, said):
-    server = {"mariadb": "mariadbd", "mysql": "mysqld"}[machine.name]
-    done = setup(machine, f"LISTEN 0 128 {address} 0.0.0.0:* {owner.format(server=server)}")
+    done = setup(machine, f"LISTEN 0 128 {address} 0.0.0.0:* {owner.format(server=GROUP[machine.name])}")
     if said:
         assert done.returncode == 1 and said in done.stderr, done.stderr
         assert not list(machine.config.iterdir()), "nothing was written"
@@ -296,9 +305,88 @@ def test_setup_takes_no_port_of_another_program(machine, address, owner, said):
         assert done.returncode == 0, done.stderr
 
 
-def test_setup_leaves_the_ports_of_an_existing_file(machine):
+MEMCACHED = ["loose_daemon_memcached_address = 127.0.0.1", "loose_daemon_memcached_port = 11211"]
+USER = "loose_resp_user = rowsocket@localhost"
+
+
+@pytest.mark.parametrize("text,gained,ports", [
+    ("[mysqld]\nloose_daemon_memcached_port = 11212\nloose_resp_port = 6380\n", [USER], (11212, 6380)),
+    ("[mysqld]\ndaemon-memcached-port=11212\n loose-resp_port = 6380 # mine\n[client]", [USER], (11212, 6380)),
+    ("[mysqld]\nresp_port = 6380\nresp-accounts = ON\n", MEMCACHED, (11211, 6380)),
+    ("[mysqld]\nresp_port = 6380\nresp-accounts = OFF\n", [*MEMCACHED, USER], (11211, 6380)),
+    ("[mysqld]\nresp_port = 6380\n#resp_user = nobody\nloose_resp_user = app@localhost\n", MEMCACHED, (11211, 6380)),
+    ("\n".join(["[mysqld]", *MEMCACHED, ""]), ["loose_resp_port = 6379", USER], (11211, 6379))])
+def test_setup_leaves_the_ports_of_an_existing_file(machine, text, gained, ports):
+    """And adds what the file does not have: without resp_user every client of RESP would have all rights."""
     file = machine.config / "rowsocket_setup.cnf"
-    file.write_text("[mysqld]\nloose_daemon_memcached_port = 11212\nloose_resp_port = 6380\n")
+    file.write_text(text)
+    taken = 6379 if ports[1] != 6379 else 6380
+    done = setup(machine, f"LISTEN 0 128 127.0.0.1:{taken} 0.0.0.0:*")
+    assert done.returncode == 0 and file.read_text().startswith(text), done.stderr
+    groups = [f"[{GROUP[machine.name]}]"] * (1 + (len(gained) > 2))
+    added = [line for line in file.read_text()[len(text):].splitlines() if line and not line.startswith("#")]
+    assert [line for line in added if line[0] == "["] == groups
+    assert [line for line in added if line[0] != "["] == gained
+    assert [f"127.0.0.1 port {port}; " in done.stdout for port in ports] == [True, True], done.stdout
+    written = file.read_text()
+    assert setup(machine).returncode == 0 and file.read_text() == written, "it may run again"
+
+
+@pytest.mark.parametrize("line,stays", [
+    ("resp-user = app@localhost", True), ("loose_resp_accounts = on", True), ("resp_accounts=1", True),
+    ("resp_accounts = OFF", False), ("#resp_user = app@localhost", False)])
+def test_setup_leaves_the_account_of_another_option_file(machine, line, stays):
+    """The server would take that of setup in its place, whose file may be the later one."""
+    (machine.config / "a.cnf").write_text(f"[mysqld]\n{line}")
+    (machine.config / "b.cnf").write_text("[mysqld]\n")
+    assert setup(machine).returncode == 0
+    assert (USER in (machine.config / "rowsocket_setup.cnf").read_text()) != stays
+
+
+@pytest.mark.parametrize("lines,ports", [
+    ("loose_resp_port = 6380", (11211, 6380)), ("resp-port=6380\ndaemon_memcached_port = 11212", (11212, 6380)),
+    ("loose-daemon-memcached-port = 11212", (11212, 6379)), ("#resp_port = 6380", (11211, 6379)),
+    ("loose_resp_port = 0\nloose_daemon_memcached_port = 0", (11211, 6379))])
+@pytest.mark.parametrize("other", ["rowsocket.cnf", "zz.cnf"])
+def test_setup_leaves_the_ports_of_another_option_file(machine, lines, ports, other):
+    """Which of two lines the server takes is a matter of the files' names; another program may have the usual port."""
+    (machine.config / other).write_text(f"[mysqld]\n{lines}\n")
+    own = [port for port in (11211, 6379) if port in ports]
+    for _ in range(2):
+        taken = [port for port in (11211, 6379) if port not in ports]
+        done = setup(machine, "\n".join(f"LISTEN 0 128 127.0.0.1:{port} 0.0.0.0:*" for port in taken))
+        assert done.returncode == 0, done.stderr
+        written = (machine.config / "rowsocket_setup.cnf").read_text()
+        assert [int(port) for port in re.findall(r"_port = (\d+)", written)] == own, written
+    if other == "rowsocket.cnf" or " = 0" not in lines:
+        assert [f"127.0.0.1 port {port}; " in done.stdout for port in ports] == [True, True], done.stdout
+
+
+@pytest.mark.parametrize("left", [
+    "#loose_daemon_memcached_port = 11211\n", "\n# memcached's protocol on loopback.\n[mysqld]\n",
+    "loose_daemon_memcached_address = 127.0.0.1\n"])
+def test_setup_does_not_open_memcached_again(machine, left):
+    """An administrator closed it by taking its lines out; the port may be another program's by now."""
+    file = machine.config / "rowsocket_setup.cnf"
+    file.write_text(f"[mysqld]\nloose_resp_port = 6379\n{USER}\n{left}")
     text = file.read_text()
-    done = setup(machine, "LISTEN 0 128 127.0.0.1:6379 0.0.0.0:*")
+    done = setup(machine, 'LISTEN 0 128 127.0.0.1:11211 0.0.0.0:* users:(("memcached",pid=7,fd=4))')
     assert done.returncode == 0 and file.read_text() == text, done.stderr
+    assert "memcached      off: its port is 0" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("lines,said", [
+    ("", "on which rowsocket@localhost has privileges:\n               GRANT SELECT ON shop.product TO rowsocket@localhost\n"),
+    ("resp_user = app@localhost", "GRANT SELECT ON shop.product TO app@localhost\n"),
+    ("resp_accounts = ON\nresp_user = app@localhost", "on which the account of each login has privileges:"),
+    ("resp_user =", "every table, with all rights: resp_user is empty")])
+def test_setup_names_the_account_whose_rights_count(machine, lines, said):
+    (machine.config / "a.cnf").write_text(f"[mysqld]\n{lines}\n")
+    done = setup(machine)
+    assert done.returncode == 0 and said in done.stdout, done.stdout
+
+
+def test_setup_says_that_a_port_of_an_existing_file_is_off(machine):
+    (machine.config / "rowsocket_setup.cnf").write_text("[mysqld]\nloose_daemon_memcached_port = 0\n")
+    done = setup(machine)
+    assert "memcached      off: its port is 0" in done.stdout and "127.0.0.1 port 6379; " in done.stdout, done.stdout

@@ -88,6 +88,11 @@ over_resp() {
 [[ $(over_resp "HGET test.user:101 user_name") == "Yukari Takeba" && $(over_resp "SET k v EX 9") == +OK ]] ||
   fail "the RESP port does not serve what rowsocket-setup grants"
 [[ $(over_resp "HGET mysql.user:1 x") == "-NOPERM "* ]] || fail "the RESP port serves more than rowsocket-setup grants"
+mariadb -e "UPDATE innodb_memcache.containers SET value_columns = 'user_name' WHERE name = 'user'"
+quietly rowsocket-setup --example
+[[ $(mariadb -Ne "SELECT value_columns FROM innodb_memcache.containers WHERE name = 'user'") == user_name ]] ||
+  fail "rowsocket-setup --example writes over a container of its administrator"
+mariadb -e "UPDATE innodb_memcache.containers SET value_columns = 'user_name,user_email,created' WHERE name = 'user'"
 # The loader of the package shows the server each plugin of the library that it opens.
 for table in CONNECTIONS HOT_ROWS LATENCY TABLE_STATISTICS USER_STATISTICS; do
   mariadb -e "SELECT * FROM information_schema.ROWSOCKET_$table" >/srv/table ||

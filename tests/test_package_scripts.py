@@ -332,6 +332,36 @@ def test_setup_leaves_the_ports_of_an_existing_file(machine, text, gained, ports
     assert setup(machine).returncode == 0 and file.read_text() == written, "it may run again"
 
 
+# What a server with one source answers: MySQL's usual channel has an empty name.
+SOURCE = "case \"$*\" in *CONCAT\\(*) echo 'channel ' ;; *replication_connection*) echo ;; *REPLICAS*) echo source ;; esac"
+
+
+@pytest.mark.parametrize("is_replica,answer", [
+    (True, SOURCE), (True, "case $* in *@@global.read_only) echo 1 ;; esac"),
+    (False, "case $* in *@@global.read_only) echo 0 ;; esac")])
+def test_setup_writes_nothing_into_the_tables_of_a_replica(machine, is_replica, answer):
+    """A transaction of its own stops replication; in MySQL super_read_only would end rowsocket-setup half way."""
+    machine.put(f"bin/{machine.name}", f"#!/bin/sh\n[ -n \"$*\" ] || cat >/dev/null\necho \"told: $*\" >>'{machine.folder}/said'\n"
+                f"{answer}\n")
+    done = setup(machine, arguments=["--example"])
+    assert done.returncode == 0, done.stderr
+    told = (machine.folder / "said").read_text()
+    assert ("told: \n" not in told and "CREATE USER" not in told and "GRANT" not in told) == is_replica, told
+    said = "it gets no tables and no account of its own, and no example. Run rowsocket-setup on the source first"
+    by_hand = f"by hand on one: {machine.name} <{machine.folder}/usr/share/rowsocket/innodb_memcache.sql, and so on"
+    assert (said in done.stdout) == is_replica and (by_hand in done.stdout) == is_replica, done.stdout
+    assert "and no example" not in setup(machine).stdout
+    assert (machine.config / "rowsocket_setup.cnf").exists() and (machine.folder / "etc/rowsocket/secrets").exists()
+
+
+def test_setup_knows_the_channels_of_group_replication_in_any_sql_mode(machine):
+    """With NO_BACKSLASH_ESCAPES a backslash escapes nothing, and a member that writes would be taken for a replica."""
+    machine.put(f"bin/{machine.name}", f"#!/bin/sh\n[ -n \"$*\" ] || cat >/dev/null\nprintf '%s\\n' \"$*\" >>'{machine.folder}/said'\n")
+    assert setup(machine).returncode == 0
+    asked = [line for line in (machine.folder / "said").read_text().splitlines() if "channel_name NOT" in line]
+    assert [line.partition("NOT ")[2] for line in asked] == ["LIKE 'group|_replication|_%' ESCAPE '|'"] * (machine.name == "mysql")
+
+
 @pytest.mark.parametrize("line,stays", [
     ("resp-user = app@localhost", True), ("loose_resp_accounts = on", True), ("resp_accounts=1", True),
     ("resp_accounts = OFF", False), ("#resp_user = app@localhost", False)])

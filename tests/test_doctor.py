@@ -333,6 +333,25 @@ def test_a_socket_that_the_profile_of_mysqld_does_not_allow(tmp_path):
     find(tmp_path, "does not allow /run/mysqld/handlersocket.sock")
 
 
+def test_the_profile_allows_the_library_that_the_loader_maps(tmp_path):
+    put_server(tmp_path, "mariadb")
+    profile = "/usr/sbin/mariadbd {\n  /run/mysqld/*.sock rw,\n  /usr/lib/mysql/plugin/rowsocket.so mr,\n%s}\n"
+    profile_of(tmp_path, "mariadb", profile % "")
+    find(tmp_path, "does not allow /usr/lib/mysql/plugin/*.so*", "'/usr/lib/mysql/plugin/*.so* mr,'")
+    profile_of(tmp_path, "mariadb", profile % "  /usr/lib/mysql/plugin/rowsocket.so.* mr,\n")
+    right(tmp_path)
+    profile_of(tmp_path, "mariadb", profile % "")
+    (tmp_path / "usr/lib/mysql/plugin/rowsocket.so.10.11.18").rename(tmp_path / "usr/lib/mysql/plugin/rowsocket.so")
+    right(tmp_path)
+
+
+@pytest.mark.parametrize("variable", ["handlersocket_socket_wr", "daemon_memcached_socket", "resp_socket"])
+def test_the_profile_allows_every_socket(root, name, variable):
+    profile_of(root, name, f"/usr/sbin/{PROGRAM[name]} {{\n  /run/mysqld/*.sock rw,\n  /usr/lib/mysql/plugin/*.so* mr,\n}}\n")
+    (config(root, name) / "zz.cnf").write_text(f"[{PROGRAM[name]}]\nloose_{variable} = /srv/here.sock\n")
+    find(root, "does not allow /srv/here.sock", "'/srv/here.sock rw,'")
+
+
 # --- The error log ---
 
 def module():

@@ -29,9 +29,12 @@ def check_apparmor(machine):
     enabled = machine.root / "sys/module/apparmor/parameters/enabled"
     if enabled.exists() and not enabled.read_text(encoding="ascii").startswith("Y"):
         return
-    needs = [(f"{machine.plugin_directory()}/rowsocket.so", "m", f"{machine.plugin_directory()}/*.so* mr,")]
+    # The loader of a package maps the library of the server's version, which lies beside it.
+    libraries = [f"{machine.plugin_directory()}/{name}" for name in ("rowsocket.so", f"rowsocket.so.{machine.version}")]
+    needs = [(path, "m", f"{machine.plugin_directory()}/*.so* mr,") for path in libraries
+             if path == libraries[0] or machine.options.resolve(path).exists()]
     needs += [(path, "w", f"{path} rw,") for name, path in machine.options.values.items()
-              if re.fullmatch(r"(handlersocket|daemon_memcached)_socket(_wr)?", name) and path]
+              if re.fullmatch(r"(handlersocket|daemon_memcached|resp)_socket(_wr)?", name) and path]
     for name in ("usr.sbin.mariadbd", "usr.sbin.mysqld", "mariadbd", "mysqld"):
         profile = machine.root / "etc/apparmor.d" / name
         if not profile.exists() or (machine.root / "etc/apparmor.d/disable" / name).is_symlink():
@@ -41,9 +44,10 @@ def check_apparmor(machine):
         if not head or "complain" in head.group(0):
             continue
         rules = list(profile_rules(machine, text))
-        for path, permission, rule in needs:
-            if not any(permission in given and re.fullmatch(pattern, path) for pattern, given in rules):
-                file = f"local/{name}" if f"local/{name}" in text else name
-                machine.find(f"the AppArmor profile {profile} does not allow {rule.split()[0]}",
-                             f"add the line '{rule}' to /etc/apparmor.d/{file}; "
-                             f"apparmor_parser -r /etc/apparmor.d/{name}; {machine.server.restart}")
+        lacking = dict.fromkeys(rule for path, permission, rule in needs
+                                if not any(permission in given and re.fullmatch(pattern, path) for pattern, given in rules))
+        for rule in lacking:
+            file = f"local/{name}" if f"local/{name}" in text else name
+            machine.find(f"the AppArmor profile {profile} does not allow {rule.split()[0]}",
+                         f"add the line '{rule}' to /etc/apparmor.d/{file}; "
+                         f"apparmor_parser -r /etc/apparmor.d/{name}; {machine.server.restart}")

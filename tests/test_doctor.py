@@ -206,8 +206,9 @@ def test_option_files(root, name):
     said = doctor("--root", root)[1]
     assert "handlersocket_plain_secret is not set: every local user may use handlersocket_port" in said
     assert "handlersocket_plain_secret_wr is not set" in said
-    load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts = ON\n")
-    right(root)
+    for on in ("ON", "true", "1"):
+        load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts = {on}\n")
+        right(root)
     load.unlink()
     said = doctor("--root", root)[1]
     assert "no option file loads rowsocket.so" in said
@@ -408,7 +409,7 @@ def test_a_file_of_the_originals(tmp_path, name):
     assert code == 1
     for wanted in ("loads the original plugin", "listens beyond loopback without a secret",
                    "handlersocket_epoll = 1 has no effect", "each reply waits for its commit",
-                   "-v has no meaning here"):
+                   "daemon_memcached_option: -vv has no meaning here"):
         assert wanted in said
     assert "verbose" not in said
     assert ("innodb_api_enable_binlog is no variable of MariaDB, which then does not start" in said) == \
@@ -424,7 +425,18 @@ def test_a_file_is_compared_for_the_server_of_the_machine(root, name):
     assert ("no effect in MySQL" in said) == (name == "mysql")
 
 
-def test_a_file_that_means_the_same(tmp_path):
+@pytest.mark.parametrize("line", ["loose_handlersocket_port = 9998\nloose_handlersocket_port_wr = 9999",
+                                  "daemon_memcached_option = '-S -Z --enable-ssl -l db-host -s /run/my-x.sock'"])
+def test_a_file_that_means_the_same(tmp_path, line):
     file = tmp_path / "same.cnf"
-    file.write_text("[mysqld]\nloose_handlersocket_port = 9998\nloose_handlersocket_port_wr = 9999\n")
+    file.write_text(f"[mysqld]\n{line}\n")
     assert doctor("--check", file) == (0, "Nothing will differ.\n")
+
+
+@pytest.mark.parametrize("option,words", [("-p11222 -vv", ["-vv"]), ("-m 64 -r -M x -p 1 --lock-memory", ["-m", "-r", "-M", "--lock-memory"]),
+                                          ("nonsense -t 4", ["nonsense"])])
+def test_words_of_memcacheds_command_line_that_have_no_meaning(tmp_path, option, words):
+    file = tmp_path / "old.cnf"
+    file.write_text(f"[mysqld]\ndaemon_memcached_option = {option}\n")
+    said = doctor("--check", file)[1]
+    assert [line.split()[2] for line in said.splitlines() if line.endswith(" has no meaning here")] == words, said

@@ -57,7 +57,8 @@ def test_what_a_client_sees(tmp_path, answers, sees):
     question, wanted = listeners.QUESTIONS[name.rpartition("_")[0]]
     answers = {b"s": b"STAT role source\r\n", b"I": b"$35\r\n# Server\r\nrowsocket_version:0.1.0\r\n\r\n", **answers}
     path = str(tmp_path / "s")
-    assert "nobody listens" in listeners.client_sees(name, path, question, wanted, machine.options)
+    nobody = listeners.client_sees(name, path, question, wanted, machine.options)
+    assert nobody.startswith("nobody listens: restart the server, where it was started before") and "opens it" not in nobody
 
     def answer(listener):
         while True:
@@ -106,6 +107,40 @@ def test_what_is_asked_of_listeners(root, name):
         ("handlersocket_port 9998", ("::1", 9998), b"A\t1\tx\n", b""),
         ("handlersocket_socket_wr /s", "/s", b"A\t1\ty\n", b"0\t"),
         ("daemon_memcached_port 11211", ("127.0.0.1", 11211), b"stats rowsocket\r\n", b"STAT role ")]
+
+
+@pytest.mark.parametrize("value,wanted", [("TRUE", b""), ("on", b""), ("1", b""), ("FALSE", b"0\t"), ("0", b"0\t")])
+def test_accounts_that_are_turned_on_in_another_word(root, name, value, wanted):
+    """A client that has not logged in hears only that the port is served."""
+    load = load_file(root, name)
+    load.write_text(f"{load.read_text()}handlersocket_accounts = {value}\n")
+    assert next(listeners.listeners(machine_of(root, name)[1].options))[3] == wanted
+
+
+@pytest.mark.parametrize("option,wanted", [
+    ("", [("daemon_memcached_port 11211", ("127.0.0.1", 11211), True), ("daemon_memcached_socket /m", "/m", True)]),
+    ("-p 11222 -l ::1", [("daemon_memcached_port 11222", ("::1", 11222), True), ("daemon_memcached_socket /m", "/m", True)]),
+    ("-v -m 64 -p11222 -c 100", [("daemon_memcached_port 11222", ("127.0.0.1", 11222), True), ("daemon_memcached_socket /m", "/m", True)]),
+    ("-s /own -p 1", [("daemon_memcached_socket /own", "/own", True)]),
+    ("-S", [("daemon_memcached_port 11211", ("127.0.0.1", 11211), False), ("daemon_memcached_socket /m", "/m", False)]),
+    ("-Z -t 4", [("daemon_memcached_port 11211", ("127.0.0.1", 11211), False), ("daemon_memcached_socket /m", "/m", True)])])
+def test_the_options_of_memcacheds_command_line(root, name, option, wanted):
+    """Each listener, and whether its answer says more than that it is served."""
+    (config(root, name) / "rowsocket.cnf").unlink()
+    load_file(root, name).write_text(f'[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\ndaemon_memcached_option = "{option}"\n'
+                                     "daemon_memcached_port = 11211\ndaemon_memcached_socket = /m\n")
+    found = listeners.listeners(machine_of(root, name)[1].options)
+    assert [(title, address, answer != b"") for title, address, _, answer in found] == wanted
+
+
+@pytest.mark.parametrize("option,mend", [
+    ("-s /own", "-s in daemon_memcached_option leaves no port: write daemon_memcached_socket in its place"), ("", "rowsocket-setup, or ")])
+def test_what_sets_a_port_that_is_off(root, name, capsys, option, mend):
+    """Behind -s no port is of use, whoever sets it."""
+    (config(root, name) / "zz.cnf").write_text(f'[{PROGRAM[name]}]\nhandlersocket_port = 0\nhandlersocket_port_wr = 0\n'
+                                               f'daemon_memcached_option = "{option}"\n')
+    machine_of(root, name)[0].tell_clients(root, name)
+    assert f"daemon_memcached_port 0: off; {mend}" in capsys.readouterr().out
 
 
 def test_a_process_with_a_name_in_another_alphabet(tmp_path, root, name, monkeypatch):

@@ -85,7 +85,7 @@ def listeners(options):
             question, wanted = QUESTIONS[plugin]
             question = question.replace(b"SECRET", options.get(f"{plugin}_plain_secret{suffix}").encode())
             # What a client without an account or without TLS hears says only that the port is served.
-            if options.get(f"{plugin}_accounts", "OFF").upper() in ("ON", "1"):
+            if options.is_on(f"{plugin}_accounts"):
                 wanted = b""
             port = options.get(f"{plugin}_port{suffix}")
             if port.isdigit() and int(port) and not host.startswith("/"):
@@ -162,11 +162,10 @@ def client_sees(name, address, question, wanted, options):
     """What a client of one listener sees, in a sentence."""
     is_memcached, is_resp = name.startswith("daemon_memcached"), name.startswith("resp")
     plugin = "daemon_memcached" if is_memcached else "resp" if is_resp else "handlersocket"
-    accounts = options.get(f"{plugin}_accounts", "OFF").upper() in ("ON", "1")
+    accounts = options.is_on(f"{plugin}_accounts")
     heard = ask(address, question)
     if heard.trouble == REFUSED:
-        off = f"; {name.split()[0]} opens it" if is_memcached or is_resp else ""
-        return f"nobody listens{off}"
+        return "nobody listens: restart the server, where it was started before the port was set; else rowsocket-doctor says why"
     if heard.trouble in (CLOSED, SILENT) and wanted:
         return f"nobody is served: it {heard.trouble}"
     if heard.trouble not in ("", CLOSED, SILENT):

@@ -5,6 +5,8 @@ import pathlib
 import re
 
 INCLUDES_MAX = 10
+# Options of memcached's command line that say where the plugin listens, and their variables.
+MEMCACHED_VALUES = {"p": "port", "l": "address", "s": "socket"}
 
 
 class Options:
@@ -19,6 +21,7 @@ class Options:
         self.loads = []  # plugin_load and plugin_load_add: each of the latter adds to what is there
         self.read_files = []
         self.unreadable = []
+        self.socket_leaves_no_port = False  # -s in daemon_memcached_option
 
     def resolve(self, path):
         """The path below the root: also the links in it are below the root."""
@@ -76,8 +79,32 @@ class Options:
                 if isinstance(entry, dict) and "Value" in entry:
                     self.set(name, str(entry["Value"]))
 
+    def take_memcached_option(self):
+        """daemon_memcached_option counts more than the variables, wherever it stands: call it when all is read."""
+        words = self.get("daemon_memcached_option").split()
+        found = {}
+        while words:
+            word = words.pop(0)
+            letter, value = word[1:2] if word[0] == "-" else "", word[2:]
+            if word in ("-Z", "--enable-ssl"):
+                found["ssl"] = "REQUIRED"
+            elif word == "-S":
+                found["accounts"] = "ON"
+            elif letter:
+                if not value and words and not re.match("-.", words[0]):
+                    value = words.pop(0)
+                if letter in MEMCACHED_VALUES:
+                    found[MEMCACHED_VALUES[letter]] = value
+        if "socket" in found:  # As in memcached, a socket leaves no port.
+            found["port"] = "0"
+            self.socket_leaves_no_port = True
+        self.values.update({f"daemon_memcached_{name}": value for name, value in found.items()})
+
     def get(self, name, default=""):
         return self.values.get(name, default)
+
+    def is_on(self, name):
+        return self.get(name).upper() in ("ON", "TRUE", "1")
 
     def loads_the_library(self):
         return any("rowsocket" in value for value in self.loads)

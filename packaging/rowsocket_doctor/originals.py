@@ -23,13 +23,21 @@ MEMCACHED_DIFFERENCES = {
     "enable_binlog": "has no effect: writes are in the binary log if the server has one",
 }
 MEMCACHED_OPTIONS = set("ptclsIa")
+MEMCACHED_WORDS = ("-S", "-Z", "--enable-ssl")  # logins, and TLS: without them everybody would be served
 
 
 def check_memcached_option(text):
-    for match in re.finditer(r"-(\w)", text):
-        if match.group(1) not in MEMCACHED_OPTIONS:
-            yield (f"daemon_memcached_option: -{match.group(1)} has no meaning here",
-                   "take the option out, or leave it")
+    """Word by word, as the plugin reads it."""
+    words = text.split()
+    while words:
+        word = words.pop(0)
+        if word in MEMCACHED_WORDS:
+            continue
+        is_known = len(word) > 1 and word[0] == "-" and word[1] in MEMCACHED_OPTIONS
+        if len(word) == 2 and word[0] == "-" and words and not re.match("-.", words[0]):
+            words.pop(0)  # The value of the option.
+        if not is_known:
+            yield f"daemon_memcached_option: {word} has no meaning here", "take the option out, or leave it"
 
 
 def compare(path, servers):

@@ -9,20 +9,22 @@ except ImportError:
     pymysql = None
 
 OPTION_FILE_GROUP = "client"
+SOCKET = "/run/mysqld/mysqld.sock"
 READ_TIMEOUT_S = 30
 # A program that looks is not to wait for a table that somebody has locked, and no statement is to run on behind a client that
-# has given up waiting. Each comment is a statement for one family of servers.
-LIMITS = ("SET SESSION lock_wait_timeout = 1 /*M!100100 , max_statement_time = {seconds} */"
-          " /*!50708 , max_execution_time = {seconds}000 */")
+# has given up waiting. Each comment is a statement for one family of servers. The statements of the programs are written for
+# MySQL's usual syntax, whatever sql_mode the server has: with NO_BACKSLASH_ESCAPES, for example, MySQL's LIKE has no escapes.
+SESSION = ("SET SESSION lock_wait_timeout = 1, sql_mode = '' /*M!100100 , max_statement_time = {seconds} */"
+           " /*!50708 , max_execution_time = {seconds}000 */")
 
 
 def add_options(parser):
-    parser.add_argument("--socket", help="UNIX socket of the server; default /run/mysqld/mysqld.sock")
+    parser.add_argument("--socket", help=f"UNIX socket of the server; default: that of the option file, else {SOCKET}")
     parser.add_argument("--host", help="TCP instead of the UNIX socket")
-    parser.add_argument("--port", type=int, default=3306)
+    parser.add_argument("--port", type=int, help="TCP instead of the UNIX socket; default: that of the option file, else 3306")
     parser.add_argument("--user", help="default: that of the option file, else the user of this process")
     parser.add_argument("--defaults-file", metavar="FILE",
-                        help="an option file with [client]: user, password, socket, host, ssl-ca; a password on the"
+                        help="an option file with [client]: user, password, socket, host, port, ssl-ca; a password on the"
                         " command line could be read by everybody on this machine")
 
 
@@ -30,9 +32,11 @@ def connect(options, **kwargs):
     """A connection with autocommit. What is wrong with the option file, or with this machine's Python, is an Error too."""
     if pymysql is None:
         sys.exit("PyMySQL is missing: apt install python3-pymysql")
-    where = {"host": options.host, "port": options.port} if options.host else {}
-    if options.socket or not (options.host or options.defaults_file):
-        where = {"unix_socket": options.socket or "/run/mysqld/mysqld.sock"}
+    over_tcp = bool(options.host or options.port) and not options.socket
+    if over_tcp:
+        where = {name: value for name, value in (("host", options.host), ("port", options.port)) if value}
+    else:
+        where = {"unix_socket": options.socket} if options.socket else {}
     if options.user:
         where["user"] = options.user
     if options.defaults_file:
@@ -40,9 +44,16 @@ def connect(options, **kwargs):
         where["read_default_file"] = options.defaults_file
         where["read_default_group"] = OPTION_FILE_GROUP
     settings = {"autocommit": True, "charset": "utf8mb4", "connect_timeout": 5, "read_timeout": READ_TIMEOUT_S, **where, **kwargs}
-    settings["init_command"] = LIMITS.format(seconds=settings["read_timeout"] - 1)
+    settings["init_command"] = SESSION.format(seconds=settings["read_timeout"] - 1)
     try:
-        return pymysql.connect(**settings)
+        connection = pymysql.connect(**settings, defer_connect=True)
+        if over_tcp:  # PyMySQL would take the option file's socket, and so another server.
+            connection.unix_socket = None
+        # PyMySQL would take TCP where neither names a socket; a port of the option file's own is a server over TCP.
+        elif connection.host == "localhost" and connection.port == 3306:
+            connection.unix_socket = connection.unix_socket or SOCKET
+        connection.connect()
+        return connection
     except configparser.Error as error:
         raise Error(f"{options.defaults_file} is no option file: {error}") from error
     except RuntimeError as error:  # PyMySQL's answer to caching_sha2_password, without TLS and the package

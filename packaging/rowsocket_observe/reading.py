@@ -8,7 +8,7 @@ import json
 import time
 
 from rowsocket_observe import accounts, upkeep
-from rowsocket_observe.blockers import OUR_USERS
+from rowsocket_observe.blockers import OUR_USERS, OURS
 
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
 PLUGIN_OF_USER = dict(zip(OUR_USERS, PLUGINS))  # as the process list names the threads of each
@@ -28,6 +28,9 @@ MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name 
 OLDEST = """SELECT TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_mysql_thread_id AS thread,
  CONCAT(p.user, '@', p.host) AS user FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p
  ON p.id = t.trx_mysql_thread_id WHERE t.trx_mysql_thread_id <> 0 ORDER BY t.trx_started LIMIT 1"""
+# The column INFO, which SHOW PROCESSLIST has as well, is the statement of any session, whose bytes need not be UTF-8. In MySQL
+# performance_schema.processlist does not know the states that the library gives its threads.
+THREADS = f"SELECT user, time, state FROM information_schema.PROCESSLIST WHERE user IN ({OURS})"
 # In which a thread is while a commit is written, or waits for the disk or a replica; a moment is no trouble.
 COMMIT_STATES = ("commit", "waiting for someone to free space", "waiting for handler commit", "waiting for semi-sync",
                  "writing to binlog")
@@ -125,18 +128,18 @@ def _take_replication(cursor, reading):
 
 
 def _take_threads(cursor, reading):
-    cursor.execute("SHOW FULL PROCESSLIST")
-    for row in cursor.fetchall():
-        user, state = row[1], row[6] or ""
-        if user in OUR_USERS and "mode=lock wait, " in state and "idle" not in state:
-            plugin = PLUGIN_OF_USER[user]
+    cursor.execute(THREADS)
+    for user, seconds, state in cursor.fetchall():
+        plugin, state = PLUGIN_OF_USER.get(user), state or ""
+        if plugin is None:  # an account of SQL: the server compares names without regard to case
+            continue
+        if "mode=lock wait, " in state and "idle" not in state:
             reading.lanes[plugin] = reading.lanes.get(plugin, 0) + 1
-        elif user in OUR_USERS and state.lower().startswith(COMMIT_STATES):
+        elif state.lower().startswith(COMMIT_STATES):
             reading.stalls.append(state)
-            plugin = PLUGIN_OF_USER[user]
-            reading.stalled_s[plugin] = max(reading.stalled_s.get(plugin, 0), int(row[5] or 0))
+            reading.stalled_s[plugin] = max(reading.stalled_s.get(plugin, 0), int(seconds or 0))
         # MySQL also waits "for handler commit", at each commit.
-        elif user in OUR_USERS and state.lower().startswith("waiting for ") and state.endswith("lock"):
+        elif state.lower().startswith("waiting for ") and state.endswith("lock"):
             what = state[len("waiting for "):]
             reading.waits[what] = reading.waits.get(what, 0) + 1
 
@@ -231,6 +234,13 @@ def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False, i
         for name, take in parts(hot_rows_s, clients, server).items():
             try:
                 take(cursor, reading)
+            except ValueError as error:  # as of bytes that are not UTF-8
+                if not in_parts:
+                    raise
+                # The driver has left the rest of the answer unread, and would take it for the next one.
+                connection.close()
+                connection.connect()
+                reading.failed[name] = str(error)
             except Exception as error:  # pylint: disable=broad-except # the driver's own classes
                 number = error.args[0] if error.args else 0
                 if not in_parts or not isinstance(number, int) or number in NO_CONNECTION:

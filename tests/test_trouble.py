@@ -41,7 +41,9 @@ def test_parts_that_cannot_be_read():
 
 
 def test_a_plugin_that_did_not_start():
-    for installed, missing in (([], ["daemon_memcached", "resp"]), (["handlersocket", "resp"], ["resp"]), (["handlersocket"], [])):
+    for installed, missing in (([], ["daemon_memcached", "resp"]), (["handlersocket", "resp"], ["resp"]), (["handlersocket"], []),
+                               # An option file loads the library, and INSTALL PLUGIN has brought one plugin back, once.
+                               (["resp"], ["daemon_memcached", "resp"])):
         text = found(now={"installed": installed})
         assert [plugin for plugin in reading.PLUGINS if f"{plugin} is not loaded" in text] == missing, installed
     assert found(now={"installed": None}) == "", "the account may not see it"
@@ -118,21 +120,62 @@ def test_tables_that_are_opened_again_and_again():
     assert found(opened(5), opened(55)) == ""
 
 
+ACCOUNTS = {"handlersocket_accounts": "ON"}
+
+
 def test_logins_that_fail_with_the_right_password():
     limited = {"limited": ["app@% (MAX_QUERIES_PER_HOUR 5)"]}
     counters = {"auths_failed": 100}
 
     def denied(count):
-        return {"server": {"access_denied_errors": str(count)}}
+        return {"server": {"access_denied_errors": str(count), **ACCOUNTS}}
+
+    def refused(*lines, **server):
+        return {"refusals": list(lines), "server": {**ACCOUNTS, **server}}
     text = found(denied(7), {**denied(17), **limited}, counters)
     assert "has refused 100 logins in the last 10 s, and most not for a wrong password" in text
     assert "accounts with limits: app@% (MAX_QUERIES_PER_HOUR 5)" in text
     guessed = "has refused 100 logins in the last 10 s: the error log names accounts and addresses"
     assert guessed in found(denied(7), {**denied(107), **limited}, counters) and guessed in found(counters=counters)
     lines = ["a login of 'app' from '::1' was refused: Access denied for user", "a login of 'app' from '::1' was refused: the account has limits"]
-    assert "most not for a wrong password" in found(now={"refusals": lines[1:]}, counters=counters)
-    assert guessed in found(now={"refusals": [lines[0], lines[0], lines[1]]}, counters=counters)
+    assert "most not for a wrong password" in found(now=refused(lines[1]), counters=counters)
+    assert guessed in found(now=refused(lines[0], lines[0], lines[1]), counters=counters)
+    for state in ("Account is locked.", "Account is blocked for 2 day(s) (2 day(s) remaining) due to 3 consecutive failed logins."):
+        line = f"a login of 'app' from '::1' was refused: Access denied for user 'app'@'%'. {state}"
+        assert "most not for a wrong password" in found(now=refused(line), counters=counters)
+    german = "a login of 'app' from '::1' was refused: Benutzer 'app'@'%' hat keine Zugriffsberechtigung (verwendetes Passwort: JA)"
+    assert guessed in found(now=refused(german, lc_messages="de_DE"), counters=counters)
+    assert "most not" in found(now=refused(lines[1], lc_messages="en_US"), counters=counters)
     assert found(denied(7), {**denied(17), **limited}, {"auths_failed": 3}) == ""
+
+
+def test_wrong_secrets_are_no_limits_of_accounts():
+    """A port checks its secret itself, so that the server's count of refusals stands still."""
+    limited, counters = {"limited": ["app@% (MAX_QUERIES_PER_HOUR 5)"]}, {"auths_failed": 100}
+    for accounts in ({"handlersocket_accounts": "OFF"}, {},
+                     {"handlersocket_accounts": "ON", "handlersocket_plain_secret_wr": "***"}):
+        server = {"server": {"access_denied_errors": "7", **accounts}}
+        text = found(server, {**server, **limited}, counters)
+        assert "has refused 100 logins in the last 10 s: the error log" in text and "ERRORS of ROWSOCKET_CONNECTIONS" in text
+        assert "most not for a wrong password" not in text and "ALTER USER" not in text
+    # Beside them, those of RESP's accounts are told by themselves.
+    server = {"server": {"access_denied_errors": "7", "handlersocket_accounts": "OFF"}}
+    all_denied = {"server": {**server["server"], "access_denied_errors": "37"}}
+    for now, is_limited in ((server, True), (all_denied, False)):
+        both = look(server, now, counters)
+        both.before.counters["resp"], both.now.counters["resp"] = {}, {"auths_failed": 30}
+        text = " ".join(wrong for wrong, _ in trouble.what_is_wrong(both))
+        assert "handlersocket has refused 100 logins in the last 10 s" in text and "handlersocket has refused 100 logins in the last 10 s," not in text
+        assert ("resp has refused 30 logins in the last 10 s, and most not for a wrong password" in text) == is_limited, text
+
+
+def test_logins_of_which_the_servers_count_is_not_known():
+    server = {"server": {"access_denied_errors": "7", **ACCOUNTS}}
+    failed = {**server, "failed": {"server": "Lock wait timeout exceeded"}}
+    for before, now in ((failed, server), (server, failed)):
+        text = found(before, now, {"auths_failed": 100})
+        assert "has refused 100 logins" in text and "most not for a wrong password" not in text
+    assert "most not for a wrong password" in found(server, server, {"auths_failed": 100})
 
 
 def late(count, oldest=1000, **more):
@@ -144,7 +187,9 @@ def test_expired_rows_that_stay():
     text = found(late(500), late(500))
     assert "the purge of expired rows of s.t (container c) stands still: 500 have expired" in text and "is disabled" in text
     assert "1000 or more have expired" in found(late(1000), late(1000))
-    assert "lacks DELETE on s.t: GRANT DELETE ON s.t TO 'u'@'%'" in found(late(500), late(500, may_not="u@%"))
+    for account, grantee in (("u@%", "'u'@'%'"), ("u", "'u'@'%'"), ("u@h", "'u'@'h'")):
+        text = found(late(500), late(500, may_not=account))
+        assert f"account {account} lacks DELETE on s.t itself: GRANT DELETE ON `s`.`t` TO {grantee}; if it has DELETE by its role" in text
     assert "handlersocket_purge_rows_per_second is 0" in found(
         late(500), {**late(500), "limits": {"handlersocket": {"purge_rows_per_second": 0}}})
     assert "daemon_memcached is not loaded" in found(late(500), late(500, keeper="daemon_memcached"))

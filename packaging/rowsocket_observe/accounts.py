@@ -7,7 +7,9 @@ NOT_TO_BE_SEEN = (1044, 1045, 1054, 1142, 1143, 1146, 1227)
 # By the columns of mysql.user. The first three count SQL statements, of which the ports execute none: they let nobody in.
 LIMITS = {"max_questions": "MAX_QUERIES_PER_HOUR", "max_updates": "MAX_UPDATES_PER_HOUR", "max_statement_time": "MAX_STATEMENT_TIME",
           "max_user_connections": "MAX_USER_CONNECTIONS", "max_connections": "MAX_CONNECTIONS_PER_HOUR"}
-WRONG_PASSWORD = "Access denied"
+# MySQL's words in English: those of an account that is locked, or blocked for a time, begin as those of a wrong password.
+DENIED = "Access denied"
+NOT_THE_PASSWORD = ("Account is locked", "Account is blocked")
 # MySQL counts no refusals by their reason; its error log can be asked.
 MYSQL_REFUSALS = """SELECT data FROM performance_schema.error_log WHERE logged > NOW(6) - INTERVAL 30 SECOND
  AND data LIKE '%rowsocket: a login of %' ORDER BY logged DESC LIMIT 1000"""
@@ -35,24 +37,40 @@ def take(cursor, reading):
         reading.refusals = [str(row[0]) for row in _rows(cursor, MYSQL_REFUSALS)]
 
 
+def _is_wrong_password(line):
+    return DENIED in line and not any(words in line for words in NOT_THE_PASSWORD)
+
+
+def _refuses_accounts(look, plugin):
+    """Whether what the plugin refuses are logins of accounts alone, of which the server knows. A port of HandlerSocket that has a
+    secret checks it itself; the others have no secrets."""
+    server = look.now.server
+    has_secret = server.get("handlersocket_plain_secret") or server.get("handlersocket_plain_secret_wr")
+    return plugin != "handlersocket" or (server.get("handlersocket_accounts") == "ON" and not has_secret)
+
+
 def _share_of_right_passwords(look, count):
-    """Of `count` logins that were refused; None: nobody knows."""
+    """Of `count` logins of accounts that were refused; None: nobody knows, as where the server's messages are in another language."""
+    if "server" in look.before.failed or "server" in look.now.failed:
+        return None
     if "access_denied_errors" in look.now.server:
         return 1 - min(count, look.server_moved("access_denied_errors")) / count
     if look.now.refusals:
-        return sum(WRONG_PASSWORD not in line for line in look.now.refusals) / len(look.now.refusals)
+        if not look.now.server.get("lc_messages", "en").startswith("en") and not any(DENIED in line for line in look.now.refusals):
+            return None
+        return sum(not _is_wrong_password(line) for line in look.now.refusals) / len(look.now.refusals)
     return None
 
 
 def logins_fail(look):
     """A rule of trouble.py."""
     counts = {plugin: look.moved(plugin, "auths_failed") for plugin in look.now.counters}
-    total = sum(counts.values())
+    total = sum(count for plugin, count in counts.items() if _refuses_accounts(look, plugin))
     for plugin, count in counts.items():
         if not count or count / look.seconds < LOGINS_FAILED_PER_SECOND:
             continue
         refused = f"{plugin} has refused {count} logins in the last {look.seconds:.0f} s"
-        right = _share_of_right_passwords(look, total)
+        right = _share_of_right_passwords(look, total) if _refuses_accounts(look, plugin) else None
         if right is not None and right >= 0.5:
             limited = f"; accounts with limits: {', '.join(look.now.limited[:SHOWN])}" if look.now.limited else ""
             yield (f"{refused}, and most not for a wrong password, but for a limit or the state of their account{limited}",
@@ -61,4 +79,5 @@ def logins_fail(look):
                    " MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; else the account is locked, or"
                    " its password has expired")
         else:
-            yield refused, "the error log names accounts and addresses: an application with an old password, or somebody guesses"
+            yield refused, ("the error log names accounts and addresses, ERRORS of ROWSOCKET_CONNECTIONS those that send a wrong secret: an"
+                            " application with an old password or secret, or somebody guesses")

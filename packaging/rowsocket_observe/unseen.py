@@ -8,10 +8,14 @@ UNREAD = {"upkeep": "expired rows, or rowsocket.tokens,", "limits": "limits of a
 
 
 def a_plugin_is_missing(look):
-    """Of a library that an option file loads all plugins are expected, else those that INSTALL has noted."""
+    """Of a library that an option file loads all plugins are expected, else those that INSTALL has noted. A plugin that is
+    loaded, and that INSTALL has not noted, an option file has loaded, whatever INSTALL has noted of others since."""
     installed = look.now.installed
-    for plugin in () if installed is None or not look.now.counters else PLUGINS:
-        if plugin not in look.now.counters and (not installed or plugin in installed):
+    if installed is None or not look.now.counters:
+        return
+    by_file = any(plugin not in installed for plugin in look.now.counters)
+    for plugin in PLUGINS:
+        if plugin not in look.now.counters and (by_file or plugin in installed):
             yield (f"{plugin} is not loaded, although other plugins of the library are: as a rule something else had its port when the"
                    " server started, or one of its variables has a value that it cannot take",
                    f"the error log says why, at the server's start; then INSTALL PLUGIN {plugin} SONAME 'rowsocket.so'")

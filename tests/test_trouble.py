@@ -10,7 +10,7 @@ from server import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "packaging"))
 # pylint: disable=wrong-import-position
-from rowsocket_observe import reading, trouble, upkeep
+from rowsocket_observe import blockers, rates, reading, trouble, upkeep
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -390,6 +390,20 @@ def test_transactions_that_hold_a_row():
     assert "or KILL 7" in held_by(seconds=2)
     text = held_by(seconds=0)
     assert "KILL" not in text and "short transactions of SQL take turns at these rows" in text
+
+
+def test_nobody_is_told_to_kill_replication():
+    """By the threads that apply what the source has written: `system user`, with or without a host."""
+    waits = "it is replication, which KILL would stop: wait for it, or look at the source"
+    applier = {"seconds": 700, "thread": 12, "user": "system user@"}
+    history = {"innodb_history_list_length": "250000"}
+    holder = {**applier, "query": None, "holds": "SHARED_WRITE", "what": "shop.t"}
+    for text in (held_by(**applier), held_by(**{**applier, "user": "system user"}), found(now={"server": history, "oldest": applier}),
+                 found(now={"waits": {"table metadata lock": 3}}, table_holders=[holder])):
+        assert waits in text and "KILL 12" not in text, text
+    for query in (blockers.MYSQL_ROWS, blockers.MYSQL_TABLES):
+        assert query.count("thread/sql/replica%', 'system user', CONCAT(") == 1, "whose account is NULL, or that of who has started it"
+    assert "OR h.name LIKE 'thread/sql/replica%'" in blockers.MYSQL_TABLES
 
 
 def test_a_prepared_transaction_without_a_session():

@@ -4,6 +4,8 @@ OUR_USERS = ("handlersocket", "memcached", "resp")
 # The account may not see it; there is no such table; the statement is one of another server; it takes too long.
 NOT_TO_BE_SEEN = (1044, 1045, 1109, 1142, 1146, 1227, 1969, 3024)
 SHOWN = 5
+# As the process list names the threads that apply what a replication source, or another node of a cluster, has written.
+REPLICATION = "system user"
 OURS = ", ".join(f"'{user}'" for user in OUR_USERS)
 
 # The library's own threads hold rows, too, for as long as a batch takes, and nobody is to KILL them. A transaction that XA
@@ -15,9 +17,12 @@ FROM information_schema.INNODB_LOCK_WAITS w
 JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id
 LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
 WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds ORDER BY waits DESC"""
+# performance_schema may have no account for a thread of replication, which its name tells.
+MYSQL_USER = (f"IF({{0}}.name LIKE 'thread/sql/replica%', '{REPLICATION}',"
+              " CONCAT({0}.processlist_user, '@', {0}.processlist_host))")
 MYSQL_ROWS = f"""
 SELECT b.processlist_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       MAX(t.trx_query) AS query, MAX(CONCAT(b.processlist_user, '@', b.processlist_host)) AS user
+       MAX(t.trx_query) AS query, MAX({MYSQL_USER.format('b')}) AS user
 FROM performance_schema.data_lock_waits w
 JOIN performance_schema.threads b ON b.thread_id = w.blocking_thread_id
 JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = b.processlist_id
@@ -26,8 +31,8 @@ GROUP BY thread, seconds ORDER BY waits DESC"""
 
 # Sessions of SQL that hold a lock of a table, or of all, for which another one waits. The locks have no index by what is locked:
 # those that are waited for are gathered first, so that all others are looked at once, and not once for each wait.
-MYSQL_TABLES = """
-SELECT h.processlist_id AS thread, CONCAT(h.processlist_user, '@', h.processlist_host) AS user, h.processlist_info AS query,
+MYSQL_TABLES = f"""
+SELECT h.processlist_id AS thread, {MYSQL_USER.format('h')} AS user, h.processlist_info AS query,
        h.processlist_time AS seconds, l.holds, l.what
 FROM (SELECT g.owner_thread_id AS owner, MAX(g.lock_type) AS holds,
              MAX(CONCAT_WS('.', g.object_schema, g.object_name)) AS what
@@ -39,7 +44,7 @@ FROM (SELECT g.owner_thread_id AS owner, MAX(g.lock_type) AS holds,
        AND (g.owner_thread_id <> p.one OR g.owner_thread_id <> p.other)
       WHERE g.lock_type <> 'INTENTION_EXCLUSIVE' GROUP BY owner) l
 JOIN performance_schema.threads h ON h.thread_id = l.owner
-WHERE h.processlist_id IS NOT NULL AND h.processlist_user NOT IN ('handlersocket', 'memcached', 'resp')
+WHERE h.processlist_id IS NOT NULL AND (h.processlist_user NOT IN ({OURS}) OR h.name LIKE 'thread/sql/replica%')
 ORDER BY seconds DESC"""
 # The plugin metadata_lock_info knows the holders; it is not loaded as installed. It does not know who waits for what, so
 # that all holders of the kind of lock that is waited for are named.

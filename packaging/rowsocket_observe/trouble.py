@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, certificates, rates, replicas, unseen, upkeep
+from rowsocket_observe import accounts, blockers, certificates, rates, replicas, unseen, upkeep
 
 SLOW_COMMIT_US = 10_000
 SLOW_QUEUE_US = 20_000
@@ -136,6 +136,12 @@ def such_as(look, state, order, where=lambda row: True):
     return f" (such as {rates.who(max(rows, key=order))})" if rows else ""
 
 
+def _end(one, otherwise):
+    """What to do about a session that holds something."""
+    return ("it is replication, which KILL would stop: wait for it, or look at the source"
+            if str(one["user"] or "").startswith(blockers.REPLICATION) else otherwise)
+
+
 def rows_are_waited_for(look):
     waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
     if not waiting or (look.now.waits and not any(look.now.lanes.values())):
@@ -149,7 +155,7 @@ def rows_are_waited_for(look):
     if not look.blockers:
         yield (f"{waiting} connections wait for rows that are locked{example}{full}",
                "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: the oldest is as a rule the one; KILL"
-               " its trx_mysql_thread_id")
+               " its trx_mysql_thread_id, unless that is replication (system user in SHOW PROCESSLIST)")
         return
     for one in look.blockers[:3]:
         if not int(one["thread"] or 0):
@@ -160,9 +166,9 @@ def rows_are_waited_for(look):
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
         yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
                f" holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",
-               f"let the application commit sooner, or KILL {one['thread']}" if int(one["seconds"] or 0) >= LONG_S else
-               "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
-               " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port")
+               _end(one, f"let the application commit sooner, or KILL {one['thread']}" if int(one["seconds"] or 0) >= LONG_S else
+                    "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
+                    " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port"))
 
 
 def tables_are_waited_for(look):
@@ -179,7 +185,7 @@ def tables_are_waited_for(look):
         holds = f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else "may be the cause: its transaction is open"
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
         yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s; {query}",
-               f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}"
+               _end(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
                + ("" if one["holds"] else f"; {WHO_HOLDS}"))
 
 
@@ -361,7 +367,7 @@ def old_versions_are_kept(look):
     if history >= OLD_VERSIONS and oldest and int(oldest["seconds"]) >= OLD_TRANSACTION_S:
         yield (f"InnoDB keeps {history} changes for transactions that are open, of which connection {oldest['thread']}"
                f" ({oldest['user'] or 'unknown'}) has the oldest, of {oldest['seconds']} s: finds of changed rows become slow",
-               f"let it end, or KILL {oldest['thread']}")
+               _end(oldest, f"let it end, or KILL {oldest['thread']}"))
 
 
 def _why_unmerged(look, plugin):

@@ -291,6 +291,17 @@ def test_a_client_that_the_first_reading_did_not_name():
     assert "handlersocket 1 -" in found(now={"clients": [{**old, "age_ms": 5_000}, client(2, 9000)], **busy})
 
 
+def test_a_client_whose_worker_was_busy():
+    """Of its connection neither requests nor errors are known then: 0 is no number from which it has come."""
+    connections = [{"plugin": "handlersocket", "mode": "rd", "state": "idle", "count": 20, "bytes": 0}]
+    busy = {**client(1, 0), "state": "worker busy", "age_ms": 0}
+    old = {**client(1, 1_000_000), "age_ms": 1_000_000_000}
+    asked = {"connections": connections, "latencies": whole(20_000)}
+    others = client(2, 9000)
+    assert found({"clients": [busy]}, {"clients": [old, others], **asked}) == ""
+    assert found({"clients": [old]}, {"clients": [busy, others], **asked}) == ""
+
+
 def test_the_limit_of_connections_is_that_of_a_port():
     def ports(reads, writes):
         return {"limits": {"handlersocket": {"connections_max": 100}},
@@ -306,6 +317,35 @@ def test_the_limit_of_lock_wait_threads_is_that_of_a_plugin():
                "limits": {"resp": {"lock_wait_threads": 64}, "handlersocket": {"lock_wait_threads": 8}}}
     assert "others queue" not in found(now={**waiting, "lanes": {"resp": 20, "handlersocket": 1}})
     assert "64 of 64 lock wait threads of resp are at work" in found(now={**waiting, "lanes": {"resp": 64, "handlersocket": 1}})
+
+
+def times(count, sum_us, end_us=100):
+    return [{"plugin": "handlersocket", "mode": "rd", "verb": "find", "phase": phase, "count": count, "sum_us": sum_us,
+             "buckets": [[end_us, count]]} for phase in ("execute", "whole")]
+
+
+@pytest.mark.parametrize("before, now, more", [
+    (times(1000, 1e5), times(1001, 1e6, 1000), {}),  # as many have come since, and they took longer
+    (times(1000, 1e6, 1000), times(1001, 1e5), {}),
+    (times(1000, 1e5), times(1001, 1.05e5), {"since": (5, 6)}),  # all alike
+    (times(1000, 1e5), times(3, 300), {}), (times(1000, 1e5), [], {})])
+def test_latencies_begin_anew_at_flush_status(before, now, more):
+    since = more.get("since", (5, 5))
+    first, second = (reading.Reading(at=at, counters={"handlersocket": {"latency_since": began}}, latencies=rows)
+                     for at, began, rows in ((100.0, since[0], before), (110.0, since[1], now)))
+    [whole_now] = [row for row in now if row["phase"] == "whole"] or [{"count": 0, "sum_us": 0}]
+    assert rates.requests_between(first, second) == whole_now["count"]
+    assert [row["per_second"] for row in rates.verbs_between(first, second)] == [whole_now["count"] / 10][:len(now)]
+    assert trouble.what_is_wrong(trouble.Look(first, second, [])) == []
+    for phases in rates.phases_between(first, second).values():
+        assert phases["execute"] == whole_now["sum_us"] / whole_now["count"]
+
+
+def test_latencies_go_on_between_readings():
+    first, second = (reading.Reading(at=at, counters={"handlersocket": {"latency_since": 5}}, latencies=times(count, sum_us))
+                     for at, count, sum_us in ((100.0, 1000, 1e5), (110.0, 1010, 1e5 + 500)))
+    assert rates.requests_between(first, second) == 10 and rates.verbs_between(first, second)[0]["per_second"] == 1
+    assert rates.phases_between(first, second)["handlersocket"]["execute"] == 50
 
 
 def test_requests_that_wait_for_a_thread():
@@ -343,6 +383,11 @@ def test_writes_that_stand_still(states, why):
     assert "somebody scans" not in text, "the cause is another one"
 
 
+def test_a_tls_handshake_is_no_busy_worker():
+    assert "somebody scans" in found(now={"connections": [{**waiting("worker busy", idle_ms=0), "count": 3}]})
+    assert found(now={"connections": [{**waiting("handshake", idle_ms=0), "count": 3}]}) == ""
+
+
 def test_a_worker_that_commits_itself_and_stands_still():
     busy = {"connections": [{**waiting("worker busy", idle_ms=0), "count": 3}], "stalls": ["Waiting for semi-sync ACK from slave"]}
     text = found(now={**busy, "stalled_s": {"handlersocket": 7}})
@@ -377,6 +422,17 @@ def test_requests_over_resp_that_fail():
     assert "90 of 100 requests over resp were answered with an error in the last 10 s, at shop.t; most by resp 1" in text
     assert "read_only is ON" in both(90, read_only="ON") and "read_only" not in both(90, read_only="OFF")
     assert both(40) == "" and both(0) == ""
+
+
+def test_errors_over_resp_of_a_connection_that_was_not_known():
+    """Its worker was busy, or it was not among those that the first reading names: its errors may be old ones."""
+    def of(before, now):
+        first, second = (reading.Reading(at=at, counters={"resp": {}}, clients=clients) for at, clients in ((100.0, before), (110.0, now)))
+        return " ".join(wrong for wrong, _ in trouble.what_is_wrong(trouble.Look(first, second, [])))
+    [old] = [{**row, "age_ms": 1_000_000} for row in of_resp(1000, 900)]
+    busy = {**old, "requests": 0, "errors": 0, "state": "worker busy", "age_ms": 0}
+    assert of([busy], [old]) == "" and of([], [old]) == "" and of([old], [busy]) == ""
+    assert "900 of 1000 requests over resp" in of([], [{**old, "age_ms": 5000}]), "it is new"
 
 
 def held_by(**holder):

@@ -2,13 +2,15 @@
 
 QUANTILES = (0.5, 0.99)
 ROWS_SHOWN = 10
+# Of a connection whose worker is in a turn of more than 0.1 s: what it has asked for is 0 then, as is all else.
+UNKNOWN_STATE = "worker busy"
 
 
 def _buckets_between(before, after):
-    """[[end in us, requests], ...] that have come; after FLUSH STATUS, all that there are."""
-    old = {end: count for end, count in before}
+    """[[end in us, requests], ...] that have come."""
+    old = dict(map(tuple, before))
     new = [[end, count - old.get(end, 0)] for end, count in after]
-    return after if any(count < 0 for _, count in new) else [pair for pair in new if pair[1] > 0]
+    return [pair for pair in new if pair[1] > 0]
 
 
 def quantile_us(buckets, share):
@@ -21,15 +23,36 @@ def quantile_us(buckets, share):
     return None
 
 
+def _came_from(was, row):
+    """Whether a row of ROWSOCKET_LATENCY goes on from an earlier one; not where FLUSH STATUS has come between them."""
+    old = dict(map(tuple, was["buckets"]))
+    return (int(row["count"]) >= int(was["count"]) and float(row["sum_us"]) >= float(was["sum_us"])
+            and all(count >= old.pop(end, 0) for end, count in row["buckets"]) and not any(old.values()))
+
+
+def _latencies_before(before, after):
+    """Rows of the first reading from which those of the second go on. A flush that many requests have followed leaves no sum
+    smaller than it was: the time from which a plugin counts tells it, where it has one."""
+    def since(reading, plugin):
+        return reading.counters.get(plugin, {}).get("latency_since")
+    now = {_latency_key(row): row for row in after.latencies}
+    return [was for was in before.latencies if since(before, was["plugin"]) == since(after, was["plugin"])
+            and _latency_key(was) in now and _came_from(was, now[_latency_key(was)])]
+
+
+def _latency_key(row):
+    return tuple(row[name] for name in ("plugin", "mode", "verb", "phase"))
+
+
 def verbs_between(before, after, phase="whole"):
     """A row for each port and verb that was asked for: rate, p50_us, p99_us."""
     seconds = max(after.at - before.at, 1e-3)
-    old = {(row["plugin"], row["mode"], row["verb"]): row["buckets"] for row in before.latencies if row["phase"] == phase}
+    old = {_latency_key(row): row["buckets"] for row in _latencies_before(before, after)}
     rows = []
     for row in after.latencies:
         if row["phase"] != phase:
             continue
-        key = (row["plugin"], row["mode"], row["verb"])
+        key = _latency_key(row)
         buckets = _buckets_between(old.get(key, []), row["buckets"])
         count = sum(count for _, count in buckets)
         if count:
@@ -41,17 +64,17 @@ def verbs_between(before, after, phase="whole"):
 
 def requests_between(before, after, plugin=None):
     """How many requests have come, over all plugins or one."""
-    def count(reading):
-        return sum(sum(count for _, count in row["buckets"]) for row in reading.latencies
+    def count(rows):
+        return sum(sum(count for _, count in row["buckets"]) for row in rows
                    if row["phase"] == "whole" and plugin in (None, row["plugin"]))
-    return max(0, count(after) - count(before))
+    return count(after.latencies) - count(_latencies_before(before, after))
 
 
 def phases_between(before, after):
     """For each plugin the mean time of each phase, in us, over all verbs."""
     sums = {}
-    for sign, reading in ((-1, before), (1, after)):
-        for row in reading.latencies:
+    for sign, rows in ((-1, _latencies_before(before, after)), (1, after.latencies)):
+        for row in rows:
             entry = sums.setdefault((row["plugin"], row["phase"]), [0.0, 0])
             entry[0] += sign * float(row["sum_us"])
             entry[1] += sign * int(row["count"])
@@ -87,8 +110,8 @@ def who(row):
 
 
 def clients_between(before, after, seconds):
-    """The connections that have asked for most."""
-    old = {(row["plugin"], row["id"]): int(row["requests"]) for row in before.clients}
+    """The connections that have asked for most, of those about which more is known than that they are there."""
+    old = {(row["plugin"], row["id"]): int(row["requests"]) for row in before.clients if row["state"] != UNKNOWN_STATE}
 
     def rate(row):
         key = (row["plugin"], row["id"])
@@ -98,7 +121,8 @@ def clients_between(before, after, seconds):
         return int(row["requests"]) / max(seconds, int(row["age_ms"]) / 1000)
 
     rows = [{"client": who(row), "name": row["name"], "id": int(row["id"]), "state": row["state"],
-             "requests_per_second": rate(row), "bytes": int(row["buffered_bytes"])} for row in after.clients]
+             "requests_per_second": rate(row), "bytes": int(row["buffered_bytes"])}
+            for row in after.clients if row["state"] != UNKNOWN_STATE]
     busy = sorted((row for row in rows if row["requests_per_second"] > 0 or row["bytes"] > 0),
                   key=lambda row: -row["requests_per_second"])
     return busy[:ROWS_SHOWN]

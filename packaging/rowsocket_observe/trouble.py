@@ -268,7 +268,7 @@ def batches_stand_still(look):
         # A worker through which nobody reads runs its batches itself, and says nothing of its connections meanwhile.
         stalled_ms = 1000 * look.now.stalled_s.get(plugin, 0)
         if stalled_ms >= STANDS_STILL_MS:
-            rows += [row for row in look.now.connections if row["plugin"] == plugin and row["state"] == "worker busy"]
+            rows += [row for row in look.now.connections if row["plugin"] == plugin and row["state"] == rates.UNKNOWN_STATE]
         if rows:
             why, mend = _why_still(look)
             yield (f"writes over {plugin} stand still: {sum(int(row['count']) for row in rows)} connections wait for a batch, the"
@@ -297,7 +297,7 @@ def turns_are_long(look):
         elif means.get("queue", 0) >= SLOW_QUEUE_US:
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",
                    f"the processor is busy, or there are too few threads: top, {plugin}_threads")
-    busy = sum(row["count"] for row in look.now.connections if row["state"] == "worker busy")
+    busy = sum(row["count"] for row in look.now.connections if row["state"] == rates.UNKNOWN_STATE)
     if busy and not any(batches_stand_still(look)) and not look.now.waits:
         yield (f"{busy} connections have a worker that is in a turn of more than 0.1 s",
                "SHOW PROCESSLIST names the worker's table; as a rule somebody scans")
@@ -443,16 +443,18 @@ def _table_of_most_errors(look, plugin):
 
 def most_requests_fail(look):
     """Over ports whose errors have no counters of their own."""
-    old = {(row["plugin"], row["id"]): row for row in look.before.clients}
+    old = {(row["plugin"], row["id"]): row for row in look.before.clients if row["state"] != rates.UNKNOWN_STATE}
     for plugin in look.now.counters:
         if plugin == "handlersocket":
             continue
         asked = failed = 0
         most = (0, None)
         for row in look.now.clients:
-            if row["plugin"] != plugin:
+            was = old.get((row["plugin"], row["id"]))
+            if row["plugin"] != plugin or row["state"] == rates.UNKNOWN_STATE or (
+                    was is None and int(row["age_ms"]) > 1000 * look.seconds):  # Nobody knows what of it is new.
                 continue
-            was = old.get((row["plugin"], row["id"]), {"requests": 0, "errors": 0})
+            was = was or {"requests": 0, "errors": 0}
             asked += int(row["requests"]) - int(was["requests"])
             errors = int(row["errors"]) - int(was["errors"])
             failed += errors

@@ -39,6 +39,14 @@ def test_a_listener(tmp_path, root, name):
         assert not thread.is_alive()
 
 
+def test_a_library_that_is_to_be_loaded_on_one_node_of_a_cluster(tmp_path):
+    put_server(tmp_path, "mariadb")
+    (config(tmp_path, "mariadb") / "zz.cnf").write_text("[galera]\nwsrep-on = ON\n")
+    machine = machine_of(tmp_path, "mariadb")[1]
+    listeners.find_nobody(machine, "handlersocket_port 9998")
+    assert "SET SESSION wsrep_on = OFF; INSTALL SONAME 'rowsocket'" in machine.findings[-1][1]
+
+
 @pytest.mark.parametrize("answers,sees", [
     ({b"P": b"1\t1\tunauth\n", b"A": b"0\t1\n"}, "served to clients whose first line is: A <HT> 1 <HT> the secret"),
     ({b"P": b"1\t1\tunauth\n", b"A": b"1\t1\tunauth\n"}, "refuses the secret of the option file: restart"),

@@ -47,6 +47,8 @@ def test_a_plugin_that_did_not_start():
         text = found(now={"installed": installed})
         assert [plugin for plugin in reading.PLUGINS if f"{plugin} is not loaded" in text] == missing, installed
     assert found(now={"installed": None}) == "", "the account may not see it"
+    text = found(now={"installed": ["handlersocket", "resp"], "server": {"wsrep_provider_name": "Galera"}})
+    assert "; then SET SESSION wsrep_on = OFF; INSTALL PLUGIN resp SONAME" in text, "other nodes have it"
 
 
 def test_a_certificate_that_ends():
@@ -192,7 +194,9 @@ def test_expired_rows_that_stay():
         assert f"account {account} lacks DELETE on s.t itself: GRANT DELETE ON `s`.`t` TO {grantee}; if it has DELETE by its role" in text
     assert "handlersocket_purge_rows_per_second is 0" in found(
         late(500), {**late(500), "limits": {"handlersocket": {"purge_rows_per_second": 0}}})
-    assert "daemon_memcached is not loaded" in found(late(500), late(500, keeper="daemon_memcached"))
+    gone = late(500, keeper="daemon_memcached")
+    assert "daemon_memcached is not loaded, and nobody else removes them: INSTALL SONAME 'rowsocket'" in found(late(500), gone)
+    assert ": SET SESSION wsrep_on = OFF; INSTALL SONAME 'rowsocket'" in found(late(500), {**gone, "server": {"wsrep_provider_name": "Galera"}})
     assert found(late(500), late(400)) == "" and found(late(500), late(500, oldest=2000)) == "", "they go"
     assert found(late(99), late(99)) == "", "some cannot go"
     assert found(late(500), {**late(500), "replication": {"applies": True}}) == "", "the source removes them"

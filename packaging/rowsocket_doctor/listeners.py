@@ -130,6 +130,8 @@ def find_nobody(machine, name):
     server = machine.server
     reason = machine.reason_in_the_error_log()
     statement = next((text for text in server.plugins if name.split("_")[0] in text), server.plugins[0])
+    if machine.options.is_on("wsrep_on"):  # Else the statement would run on every node of the cluster.
+        statement = f"SET SESSION wsrep_on = OFF; {statement}"
     machine.find(f"nobody listens on {name}" + (f"; the error log says: {reason}" if reason else ""),
                  f"{server.restart}, where the server was started before Rowsocket was installed; else\n"
                  f"    {server.client} -e \"{statement}; SHOW WARNINGS\" says why, and the error log: "

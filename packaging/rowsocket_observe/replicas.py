@@ -4,6 +4,11 @@ LAG_S = 10
 PAUSED_SHARE = 0.1  # of the time in which a node has held its cluster back
 
 
+def on_this_node(look, statement):
+    """INSTALL and UNINSTALL in Galera run on every node, unless the session is not replicated."""
+    return f"SET SESSION wsrep_on = OFF; {statement}" if look.now.server.get("wsrep_provider_name") else statement
+
+
 def no_replica_acknowledges(look):
     """Semi-synchronous replication that has given up is asynchronous, without a word to clients."""
     for role in ("master", "source"):

@@ -1,4 +1,5 @@
 """What is not there to be looked at: plugins that did not start, and parts of a reading that failed."""
+from rowsocket_observe import replicas
 from rowsocket_observe.reading import PLUGINS
 
 MAKE_ROOM = "where it is for want of room: df -h on tmpdir, in which the server keeps temporary tables"
@@ -18,7 +19,8 @@ def a_plugin_is_missing(look):
         if plugin not in look.now.counters and (by_file or plugin in installed):
             yield (f"{plugin} is not loaded, although other plugins of the library are: as a rule something else had its port when the"
                    " server started, or one of its variables has a value that it cannot take",
-                   f"the error log says why, at the server's start; then INSTALL PLUGIN {plugin} SONAME 'rowsocket.so'")
+                   "the error log says why, at the server's start; then "
+                   + replicas.on_this_node(look, f"INSTALL PLUGIN {plugin} SONAME 'rowsocket.so'"))
 
 
 def not_all_can_be_read(look):

@@ -3,6 +3,8 @@
 The account needs SELECT on the mapping tables and on the tables that they name; what it may not see is left out. A table is
 looked at by an index that begins with its column of expiry, and not at all without one: a look must not be a scan.
 """
+from rowsocket_observe import replicas
+
 LATE_S = 60  # a row that expired so long ago should have gone
 LATE_ROWS = 100  # some stay for a reason: a foreign key refers to them, or their key has a NULL
 LOOKED_AT_MAX = 1000  # rows of a table
@@ -110,7 +112,8 @@ def _why_they_stay(look, late):
                 "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: end the oldest, if it has to do with the table; SELECT"
                 " @@read_only")
     if keeper not in look.now.counters:
-        return f"{keeper} is not loaded, and nobody else removes them", "INSTALL SONAME 'rowsocket': INSTALL.md"
+        return f"{keeper} is not loaded, and nobody else removes them", \
+            replicas.on_this_node(look, "INSTALL SONAME 'rowsocket'") + ": INSTALL.md"
     if look.now.limits.get(keeper, {}).get("purge_rows_per_second") == 0:
         return (f"{keeper}_purge_rows_per_second is 0",
                 f"SET GLOBAL {keeper}_purge_rows_per_second = 1000, or remove them by an event of SQL")

@@ -279,8 +279,13 @@ void RespFrontend::KillClients(Arguments options, base::Buffer& out, Item* item)
   for (const RespClient& client : VisibleClients()) {
     const bool is_me = client.id == connection_id();
     if (!filter.TakesIn(client) || (is_me && filter.skips_me)) continue;
-    if (is_me) item->closes = true;
-    ended += is_me || ConnectionBook::Shared().End(settings_.plugin, client.id);
+    if (is_me) {
+      item->closes = true;
+    } else {
+      if (!ConnectionBook::Shared().End(settings_.plugin, client.id)) continue;
+      settings_.clients->NoteEnded(client.id);
+    }
+    ++ended;
   }
   if (!is_old) return resp::AppendInteger(ended, &out);
   if (ended == 0) return resp::AppendError("ERR No such client", &out);

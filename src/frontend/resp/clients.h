@@ -2,6 +2,7 @@
 // KILL.
 //
 // Flow: a connection enters with its number, shows its facts anew whenever they change, and leaves.
+//       One that somebody has ended is listed no more, though its worker sees the end later.
 // Threads: any; what is listed are copies.
 #pragma once
 
@@ -49,17 +50,26 @@ class RespClients {
   /// `activity` lives until the connection leaves.
   void Show(uint64_t id, const RespFacts& facts, const RespActivity& activity) {
     const base::MutexLock lock(mutex_);
-    clients_[id] = {facts, &activity};
+    Shown& shown = clients_[id];
+    shown.facts = facts;
+    shown.activity = &activity;
+  }
+  /// CLIENT KILL has ended the connection, whose worker has not seen it yet.
+  void NoteEnded(uint64_t id) {
+    const base::MutexLock lock(mutex_);
+    const auto found = clients_.find(id);
+    if (found != clients_.end()) found->second.is_ended = true;
   }
   void Leave(uint64_t id) {
     const base::MutexLock lock(mutex_);
     clients_.erase(id);
   }
-  /// All connections, in the order of their numbers.
+  /// All connections that nobody has ended, in the order of their numbers.
   std::vector<RespClient> All() const {
     const base::MutexLock lock(mutex_);
     std::vector<RespClient> all;
     for (const auto& [id, shown] : clients_) {
+      if (shown.is_ended) continue;
       all.push_back({id, shown.facts, shown.activity->verb.load(std::memory_order_relaxed),
                      shown.activity->since_ms.load(std::memory_order_relaxed),
                      shown.activity->queued.load(std::memory_order_relaxed),
@@ -80,6 +90,7 @@ class RespClients {
   struct Shown {
     RespFacts facts;
     const RespActivity* activity = nullptr;
+    bool is_ended = false;
   };
   mutable base::Mutex mutex_;
   std::map<uint64_t, Shown> clients_ GUARDED_BY(mutex_);

@@ -255,6 +255,19 @@ TEST_F(RespTest, ClientListTellsTheLastCommand) {
   EXPECT_TRUE(clients_.All().empty());
 }
 
+TEST_F(RespTest, AClientThatHasBeenEndedIsListedNoMoreThoughItsWorkerHasNotSeenIt) {
+  settings_.clients = &clients_;
+  frontend_.emplace(settings_);
+  frontend_->SetConnectionId(7);
+  const RespActivity activity;
+  clients_.Show(8, RespFacts(), activity);
+  EXPECT_NE(std::string::npos, Ask("CLIENT LIST").find("id=8 "));
+  clients_.NoteEnded(8);
+  clients_.Show(8, RespFacts(), activity);
+  EXPECT_EQ(std::string::npos, Ask("CLIENT LIST").find("id=8 "));
+  frontend_.reset();
+}
+
 TEST_F(RespTest, KeysTellWhatTheyTake) {
   EXPECT_EQ("+OK\r\n", Ask("SET a 12"));
   EXPECT_EQ("+OK\r\n", Ask("SET bb text"));

@@ -71,6 +71,17 @@ def test_kill_ends_those_that_it_names(server):
     assert is_ended(clients[0])
 
 
+def test_a_list_behind_kill_in_one_packet_lacks_the_ended(server):
+    first, second = Client(server.resp_port), Client(server.resp_port)
+    mine, other = first.ask("CLIENT", "ID"), second.ask("CLIENT", "ID")
+    first.sock.sendall(b"CLIENT KILL ID %d\r\nCLIENT KILL ID %d\r\nCLIENT LIST ID %d %d\r\n"
+                       % (other, other, mine, other))
+    assert first.receive() == 1 and first.receive() == 0
+    lines = first.receive().decode().splitlines()
+    assert len(lines) == 1 and lines[0].startswith(f"id={mine} ")
+    assert is_ended(second)
+
+
 def test_an_account_sees_and_ends_its_own_connections_alone(make_server):
     server = resp.start(make_server, "--loose-resp-accounts=ON")
     sql = server.sql()

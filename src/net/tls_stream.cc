@@ -197,6 +197,7 @@ TlsStream::Status TlsStream::Fail(int result) {
 std::string TlsStream::WhyFailed() const {
   const long verified = SSL_get_verify_result(ssl_);
   if (verified != X509_V_OK) return X509_verify_cert_error_string(verified);
+  if (empty_reads_ > kEmptyReadsMax) return "too many records without content";
   const char* const reason = ERR_reason_error_string(error_);
   return reason != nullptr ? reason : "the client has gone";
 }

@@ -341,6 +341,7 @@ TEST_F(TlsStreamTest, KeyUpdatesInSeveralPiecesAreBounded) {
   }
   EXPECT_EQ(StreamStatus::kFailed, status);
   EXPECT_EQ(TlsStream::kEmptyReadsMax + 1, pieces);
+  EXPECT_EQ("too many records without content", stream_->WhyFailed());
 }
 
 TEST_F(TlsStreamTest, KeyUpdatesWithPlainBytesInBetweenGoOn) {

@@ -11,6 +11,7 @@ namespace rowsocket::frontend {
 using keyspace::CasKind;
 using keyspace::Layout;
 using memcached::Verb;
+using memcached::VerbKind;
 using model::CellChange;
 using model::Decision;
 using model::Value;
@@ -62,39 +63,28 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
     result_ = Result::kTooLarge;
     if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = End();
   } else if (Matches(&decision)) {
-    switch (command_.verb) {
-      case Verb::kSet:
-      case Verb::kAdd:
-      case Verb::kReplace:
+    switch (KindOf(command_.verb)) {
+      case VerbKind::kStore:
         decision = Store();
         break;
-      case Verb::kAppend:
-      case Verb::kPrepend:
+      case VerbKind::kJoin:
         decision = Join();
         break;
-      case Verb::kIncrement:
-      case Verb::kDecrement:
+      case VerbKind::kCount:
         decision = Add();
         break;
-      case Verb::kDelete:
+      case VerbKind::kDelete:
         decision = Remove();
         break;
-      case Verb::kTouch:
-      case Verb::kGat:
+      case VerbKind::kTouch:
         decision = Touch();
         break;
-      case Verb::kGet:
+      case VerbKind::kGet:
         decision = GetOrCreate();
         break;
-      case Verb::kNone:
-      case Verb::kFlushAll:
-      case Verb::kNoop:
-      case Verb::kVersion:
-      case Verb::kVerbosity:
-      case Verb::kStats:
-      case Verb::kMetaDebug:
-      case Verb::kClientName:
-      case Verb::kQuit:
+      case VerbKind::kFlush:
+      case VerbKind::kDebug:
+      case VerbKind::kNoItem:
         ROWSOCKET_REQUIRE(!"a command without an edit has no decision");
         break;
     }
@@ -153,9 +143,9 @@ bool MemcachedEditor::Matches(Decision* decision) {
   // For mg a cas is no condition: it only leaves out a value that the client has.
   if (!command_.compares_cas || IsGet(command_.verb)) return true;
   if (!is_there_) {
-    const bool counts = command_.verb == Verb::kIncrement || command_.verb == Verb::kDecrement;
+    const bool counts = KindOf(command_.verb) == VerbKind::kCount;
     if (counts && command_.creates) return true;  // There is no cas to compare with.
-    const bool joins = command_.verb == Verb::kAppend || command_.verb == Verb::kPrepend;
+    const bool joins = KindOf(command_.verb) == VerbKind::kJoin;
     *decision = LeaveRow(joins ? Result::kNotStored : Result::kNotFound);
     return false;
   }

@@ -16,6 +16,7 @@ using memcached::Command;
 using memcached::Dialect;
 using memcached::Error;
 using memcached::Verb;
+using memcached::VerbKind;
 using KeptMarks = MemcachedEditor::KeptMarks;
 using Result = MemcachedEditor::Result;
 
@@ -107,8 +108,7 @@ void AppendItem(MemcachedShared& shared, const MemcachedWork& work, const Memcac
 
 void AppendAbsent(const Command& command, const MemcachedTarget& target, base::Buffer& out) {
   if (IsGet(command.verb)) return memcached::AppendMiss(command, target.key, &out);
-  const bool stores = command.verb == Verb::kReplace || command.verb == Verb::kAppend ||
-                      command.verb == Verb::kPrepend;
+  const bool stores = command.verb == Verb::kReplace || KindOf(command.verb) == VerbKind::kJoin;
   if (stores && !command.compares_cas) return memcached::AppendNotStored(command, &out);
   memcached::AppendNotFound(command, &out);
 }
@@ -189,29 +189,18 @@ bool DeletesWhatExpires(const Command& command, const keyspace::Layout& layout, 
 }  // namespace
 
 bool IsEdit(const Command& command) {
-  switch (command.verb) {
-    case Verb::kGet:
+  switch (KindOf(command.verb)) {
+    case VerbKind::kGet:
       return command.creates;
-    case Verb::kGat:
-    case Verb::kTouch:
-    case Verb::kSet:
-    case Verb::kAdd:
-    case Verb::kReplace:
-    case Verb::kAppend:
-    case Verb::kPrepend:
-    case Verb::kDelete:
-    case Verb::kIncrement:
-    case Verb::kDecrement:
+    case VerbKind::kTouch:
+    case VerbKind::kStore:
+    case VerbKind::kJoin:
+    case VerbKind::kCount:
+    case VerbKind::kDelete:
       return true;
-    case Verb::kNone:
-    case Verb::kFlushAll:
-    case Verb::kNoop:
-    case Verb::kVersion:
-    case Verb::kVerbosity:
-    case Verb::kStats:
-    case Verb::kMetaDebug:
-    case Verb::kClientName:
-    case Verb::kQuit:
+    case VerbKind::kFlush:
+    case VerbKind::kDebug:
+    case VerbKind::kNoItem:
       return false;
   }
   return false;
@@ -237,26 +226,22 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
     updates(layout.cas);
   };
   bool sets_expiry = false;
-  switch (command.verb) {
-    case Verb::kSet:
-    case Verb::kAdd:
-    case Verb::kReplace:
+  switch (KindOf(command.verb)) {
+    case VerbKind::kStore:
       edit->may_insert = sets_expiry = true;
       updates_value();
       updates(layout.flags);
       break;
-    case Verb::kAppend:
-    case Verb::kPrepend:
+    case VerbKind::kJoin:
       edit->may_insert = command.creates;
       updates_value();
       break;
-    case Verb::kIncrement:
-    case Verb::kDecrement:
+    case VerbKind::kCount:
       edit->may_insert = command.creates;
       sets_expiry = command.meta.has_exptime;
       updates_value();
       break;
-    case Verb::kDelete:
+    case VerbKind::kDelete:
       edit->may_delete = !command.meta.invalidates && !command.meta.removes_value;
       if (edit->may_delete) break;
       sets_expiry = command.meta.has_exptime;
@@ -267,23 +252,16 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
         updates(layout.cas);
       }
       break;
-    case Verb::kTouch:
-    case Verb::kGat:
+    case VerbKind::kTouch:
       edit->may_insert = command.creates;
       sets_expiry = true;
       break;
-    case Verb::kGet:
+    case VerbKind::kGet:
       edit->may_insert = command.creates;
       break;
-    case Verb::kNone:
-    case Verb::kFlushAll:
-    case Verb::kNoop:
-    case Verb::kVersion:
-    case Verb::kVerbosity:
-    case Verb::kStats:
-    case Verb::kMetaDebug:
-    case Verb::kClientName:
-    case Verb::kQuit:
+    case VerbKind::kFlush:
+    case VerbKind::kDebug:
+    case VerbKind::kNoItem:
       ROWSOCKET_REQUIRE(!"a command without an edit needs no rights of one");
       break;
   }

@@ -7,6 +7,7 @@ namespace rowsocket::frontend {
 using exec::Item;
 using memcached::Command;
 using memcached::Verb;
+using memcached::VerbKind;
 
 namespace {
 
@@ -18,43 +19,32 @@ bool IsCounted(memcached::Error error) {
 /// Counts what the verb of a command about so many keys has done.
 void CountByVerb(MemcachedCounters& counters, const Command& command, size_t keys,
                  const MemcachedTally& tally) {
-  switch (command.verb) {
-    case Verb::kGat:
-      // An mg with T counts as a touch only if it found an item.
-      if (command.dialect != memcached::Dialect::kMeta || tally.hits != 0) {
-        counters.Add(MemcachedStat::kTouches, keys);
-        counters.Add(MemcachedStat::kTouchHits, tally.hits);
-        counters.Add(MemcachedStat::kTouchMisses, tally.misses);
-        break;
-      }
-      [[fallthrough]];
-    case Verb::kGet:
+  // An mg with T counts as a touch only if it found an item.
+  const bool missed_by_mg =
+      command.verb == Verb::kGat && tally.hits == 0 && command.dialect == memcached::Dialect::kMeta;
+  const VerbKind kind = KindOf(command.verb);
+  const bool adds = command.verb == Verb::kIncrement;
+  switch (missed_by_mg ? VerbKind::kGet : kind) {
+    case VerbKind::kGet:
       counters.Add(MemcachedStat::kGets, keys);
       counters.Add(MemcachedStat::kHits, tally.hits);
       counters.Add(MemcachedStat::kMisses, tally.misses);
       break;
-    case Verb::kTouch:
-      counters.Add(MemcachedStat::kTouches);
+    case VerbKind::kTouch:
+      counters.Add(MemcachedStat::kTouches, keys);
       counters.Add(MemcachedStat::kTouchHits, tally.hits);
       counters.Add(MemcachedStat::kTouchMisses, tally.misses);
       break;
-    case Verb::kDelete:
+    case VerbKind::kDelete:
       counters.Add(MemcachedStat::kDeleteHits, tally.hits);
       counters.Add(MemcachedStat::kDeleteMisses, tally.misses + tally.bad_cas);
       break;
-    case Verb::kIncrement:
-      counters.Add(MemcachedStat::kIncrHits, tally.hits);
-      counters.Add(MemcachedStat::kIncrMisses, tally.misses);
+    case VerbKind::kCount:
+      counters.Add(adds ? MemcachedStat::kIncrHits : MemcachedStat::kDecrHits, tally.hits);
+      counters.Add(adds ? MemcachedStat::kIncrMisses : MemcachedStat::kDecrMisses, tally.misses);
       break;
-    case Verb::kDecrement:
-      counters.Add(MemcachedStat::kDecrHits, tally.hits);
-      counters.Add(MemcachedStat::kDecrMisses, tally.misses);
-      break;
-    case Verb::kSet:
-    case Verb::kAdd:
-    case Verb::kReplace:
-    case Verb::kAppend:
-    case Verb::kPrepend:
+    case VerbKind::kStore:
+    case VerbKind::kJoin:
       if (!IsCounted(command.error)) break;
       counters.Add(MemcachedStat::kCmdSet);
       counters.Add(MemcachedStat::kSets, tally.stored);
@@ -63,17 +53,11 @@ void CountByVerb(MemcachedCounters& counters, const Command& command, size_t key
       counters.Add(MemcachedStat::kCasMisses, tally.misses);
       counters.Add(MemcachedStat::kCasBadval, tally.bad_cas);
       break;
-    case Verb::kFlushAll:
+    case VerbKind::kFlush:
       counters.Add(MemcachedStat::kFlushes);
       break;
-    case Verb::kNone:
-    case Verb::kNoop:
-    case Verb::kVersion:
-    case Verb::kVerbosity:
-    case Verb::kStats:
-    case Verb::kMetaDebug:
-    case Verb::kClientName:
-    case Verb::kQuit:
+    case VerbKind::kDebug:
+    case VerbKind::kNoItem:
       break;
   }
 }
@@ -86,7 +70,7 @@ void MemcachedFrontend::CountDetails(const MemcachedWork& work, bool is_answered
     MemcachedDetails::Counts counts;
     counts.gets = is_get;
     counts.hits = is_get && is_answered && target.was_hit;
-    counts.sets = work.command.verb >= Verb::kSet && work.command.verb <= Verb::kPrepend;
+    counts.sets = memcached::HasValue(work.command.verb);
     counts.deletes = work.command.verb == Verb::kDelete;
     shared_.details.Add(target.key, counts);
   }

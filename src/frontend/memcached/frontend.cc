@@ -23,6 +23,7 @@ using exec::Item;
 using memcached::BinaryStatus;
 using memcached::Command;
 using memcached::Verb;
+using memcached::VerbKind;
 using Wrong = MemcachedTarget::Wrong;
 
 namespace {
@@ -47,35 +48,9 @@ const std::string& RefusalByPolicy(const Command& command, const keyspace::Optio
 
 /// Whether the command may make a row that is not there.
 bool MayCreate(const Command& command) {
-  switch (command.verb) {
-    case Verb::kSet:
-    case Verb::kAdd:
-      return !command.compares_cas;
-    case Verb::kGet:
-    case Verb::kGat:
-    case Verb::kTouch:
-    case Verb::kReplace:
-    case Verb::kAppend:
-    case Verb::kPrepend:
-    case Verb::kDelete:
-    case Verb::kIncrement:
-    case Verb::kDecrement:
-    case Verb::kNone:
-    case Verb::kFlushAll:
-    case Verb::kNoop:
-    case Verb::kVersion:
-    case Verb::kVerbosity:
-    case Verb::kStats:
-    case Verb::kMetaDebug:
-    case Verb::kClientName:
-    case Verb::kQuit:
-      break;
-  }
-  return command.creates;
-}
-
-bool StoresValue(Verb verb) {
-  return verb == Verb::kSet || verb == Verb::kAdd || verb == Verb::kReplace;
+  const bool makes_rows =
+      KindOf(command.verb) == VerbKind::kStore && command.verb != Verb::kReplace;
+  return makes_rows ? !command.compares_cas : command.creates;
 }
 
 }  // namespace
@@ -298,7 +273,8 @@ std::string MemcachedFrontend::WhyNot(const MemcachedTarget& target) const {
 
 /// Splits the value that is to be stored into columns.
 bool MemcachedFrontend::TakeValue(base::Arena& arena, MemcachedWork* work) {
-  if (!StoresValue(work->command.verb) || work->command.error != memcached::Error::kNone) {
+  if (KindOf(work->command.verb) != VerbKind::kStore ||
+      work->command.error != memcached::Error::kNone) {
     return true;
   }
   const MemcachedTarget& target = work->target();

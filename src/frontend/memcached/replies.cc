@@ -101,33 +101,12 @@ void AppendReply(MemcachedShared& shared, const MemcachedWork& work, const model
   }
   if (work.lists_mechanisms) return memcached::AppendMechanisms(command, &out);
   if (work.switches) return AppendContainerName(work, out);
-  switch (command.verb) {
-    case Verb::kVersion:
-      return memcached::AppendVersion(command, shared.settings.version, &out);
-    case Verb::kStats:
-      return AppendStats(shared, work, account, out);
-    case Verb::kNoop:
-    case Verb::kVerbosity:
-    case Verb::kClientName:
-    case Verb::kQuit:
-      return memcached::AppendOk(command, &out);
-    case Verb::kNone:
-    case Verb::kGet:
-    case Verb::kGat:
-    case Verb::kTouch:
-    case Verb::kSet:
-    case Verb::kAdd:
-    case Verb::kReplace:
-    case Verb::kAppend:
-    case Verb::kPrepend:
-    case Verb::kDelete:
-    case Verb::kIncrement:
-    case Verb::kDecrement:
-    case Verb::kFlushAll:
-    case Verb::kMetaDebug:
-      ROWSOCKET_REQUIRE(!"a command that asks the engine has no other reply");
-      return memcached::AppendError(command, memcached::Error::kError, &out);
-  }
+  // A command that asks the engine is answered where it is executed.
+  ROWSOCKET_REQUIRE(memcached::KindOf(command.verb) == memcached::VerbKind::kNoItem);
+  if (command.verb == Verb::kVersion)
+    return memcached::AppendVersion(command, shared.settings.version, &out);
+  if (command.verb == Verb::kStats) return AppendStats(shared, work, account, out);
+  memcached::AppendOk(command, &out);
 }
 
 }  // namespace rowsocket::frontend

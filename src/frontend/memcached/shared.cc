@@ -30,7 +30,7 @@ void MemcachedShared::ReadLatencies() {
     const auto verb = static_cast<Verb>(row.verb);
     if (verb == Verb::kGet || verb == Verb::kMetaDebug)
       gets.Add(row.counts);
-    else if (verb >= Verb::kGat && verb <= Verb::kFlushAll)
+    else if (memcached::KindOf(verb) != memcached::VerbKind::kNoItem)
       sets.Add(row.counts);
   }
   counters.Set(MemcachedStat::kGetLatencyUs, gets.us());

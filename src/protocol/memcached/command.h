@@ -20,10 +20,6 @@ namespace rowsocket::memcached {
 
 enum class Dialect : uint8_t { kText, kMeta, kBinary };
 
-/// The order matters: the verbs from kGet to kDecrement have a key (`HasKey` of dump.cc), those
-/// from kSet to kPrepend store the value that was sent (encoder.cc, and `stats detail` in
-/// MemcachedFrontend::CountDetails), and those from kGat to kFlushAll count as sets among the
-/// latencies (MemcachedShared::ReadLatencies).
 enum class Verb : uint8_t {
   kNone,   ///< Unknown; `error` is set.
   kGet,    ///< keys. get, gets, mg without T; binary get, getk.
@@ -52,6 +48,66 @@ inline constexpr std::string_view kVerbNames[kVerbs] = {
     "none",    "get",       "gat",    "touch",     "set",         "add",       "replace",
     "append",  "prepend",   "delete", "increment", "decrement",   "flush_all", "noop",
     "version", "verbosity", "stats",  "debug",     "client_name", "quit"};
+
+/// What verbs do, for code that treats several of them alike.
+enum class VerbKind : uint8_t {
+  kGet,
+  kTouch,  ///< kGat, kTouch: set the expiry of an item.
+  kStore,  ///< kSet, kAdd, kReplace: the item gets the value that was sent.
+  kJoin,   ///< kAppend, kPrepend: the item's value and the one that was sent are joined.
+  kCount,  ///< kIncrement, kDecrement.
+  kDelete,
+  kFlush,
+  kDebug,
+  kNoItem,  ///< The verb is about no item.
+};
+
+constexpr VerbKind KindOf(Verb verb) {
+  switch (verb) {
+    case Verb::kGet:
+      return VerbKind::kGet;
+    case Verb::kGat:
+    case Verb::kTouch:
+      return VerbKind::kTouch;
+    case Verb::kSet:
+    case Verb::kAdd:
+    case Verb::kReplace:
+      return VerbKind::kStore;
+    case Verb::kAppend:
+    case Verb::kPrepend:
+      return VerbKind::kJoin;
+    case Verb::kIncrement:
+    case Verb::kDecrement:
+      return VerbKind::kCount;
+    case Verb::kDelete:
+      return VerbKind::kDelete;
+    case Verb::kFlushAll:
+      return VerbKind::kFlush;
+    case Verb::kMetaDebug:
+      return VerbKind::kDebug;
+    case Verb::kNone:
+    case Verb::kNoop:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kStats:
+    case Verb::kClientName:
+    case Verb::kQuit:
+      return VerbKind::kNoItem;
+  }
+  return VerbKind::kNoItem;
+}
+
+/// Whether a command with the verb has a key, or several.
+constexpr bool HasKey(Verb verb) {
+  const VerbKind kind = KindOf(verb);
+  return kind != VerbKind::kFlush && kind != VerbKind::kNoItem;
+}
+
+/// Whether a command with the verb has a value, which is stored.
+constexpr bool HasValue(Verb verb) {
+  const VerbKind kind = KindOf(verb);
+  return kind == VerbKind::kStore || kind == VerbKind::kJoin;
+}
 
 /// Flags of the meta commands; all unset in the other dialects.
 struct MetaFlags {

@@ -51,10 +51,6 @@ void DumpMeta(const MetaFlags& meta, Dumper* to) {
   to->Number("guard", meta.guard, meta.has_guard);
 }
 
-bool HasKey(Verb verb) {
-  return (verb >= Verb::kGet && verb <= Verb::kDecrement) || verb == Verb::kMetaDebug;
-}
-
 /// Whether `part` lies within `whole`, or has no bytes.
 bool Within(std::string_view part, std::string_view whole) {
   return part.empty() ||

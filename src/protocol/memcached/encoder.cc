@@ -20,11 +20,11 @@ void AppendRefusal(const Command& command, std::string_view text, std::string_vi
       return;
     case Dialect::kMeta: {
       // ms answers all its flags: the cas is 0, the size is that of the value sent.
-      const bool stores = command.verb >= Verb::kSet && command.verb <= Verb::kPrepend;
       Item sent;
       sent.value = command.value;
-      return AppendMetaLine(command, meta_status, stores ? Returned::kAll : Returned::kKeyAndOpaque,
-                            sent, out);
+      return AppendMetaLine(command, meta_status,
+                            HasValue(command.verb) ? Returned::kAll : Returned::kKeyAndOpaque, sent,
+                            out);
     }
     case Dialect::kBinary:
       return AppendBinaryStatus(command, binary_status, out);

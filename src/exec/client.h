@@ -84,10 +84,12 @@ struct Client : net::IdleLink {
   bool lane_must_run = false;  ///< The lane handed its last job back: it executes the next one.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
-  /// When the first request of the input was complete; where a turn has left requests in the input,
-  /// when the last byte before that turn was received. By base::NowNs.
+  /// When the first request of the input was complete; where a turn has answered requests in front
+  /// of it, when the last byte before that turn was received. By base::NowNs.
   int64_t oldest_ns = 0;
-  int64_t newest_ns = 0;       ///< When the last byte was received.
+  int64_t newest_ns = 0;  ///< When the last byte was received.
+  /// How long the lane has had the first request of the input, which it has handed back.
+  int64_t handed_back_ns = 0;
   uint32_t active_in = 0;      ///< The last period in which the client sent something (WorkerPool).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.
   /// Given to the login desk when the connection ends; null: it has not logged in with an account.
@@ -108,7 +110,9 @@ struct Client : net::IdleLink {
   }
   /// The requests at the front of the input are answered, or the lane or the login desk has them.
   void Consume(size_t bytes) {
+    if (bytes == 0) return;
     connection.in().Consume(bytes);
+    handed_back_ns = 0;
     if (!connection.in().empty()) oldest_ns = newest_ns;
     charged -= std::min(charged, bytes);
   }

@@ -72,6 +72,13 @@ std::string KeyText(std::span<const model::Value> key) {
   return text;
 }
 
+/// The row whose lock the lane waits for on behalf of the item: a unit's first lock of others'.
+RowName RowWaitedFor(const Item& item) {
+  if (item.unit == nullptr || item.unit->waits_count == 0) return item.row_name();
+  const UnitRequest& request = item.unit->requests[item.unit->waits[0]];
+  return {*request.index, request.request};
+}
+
 }  // namespace
 
 HotRowCounts& HotRowCounts::operator+=(const HotRowCounts& other) {
@@ -155,16 +162,25 @@ void HotRows::Add(const Rows& rows, int64_t now_ms) {
   }
 }
 
+// A worker that hands over its rows waits for the copy of one slice, whoever reads however many.
+HotRows::Rows HotRows::RowsOfSlice(int64_t number) {
+  Rows rows;
+  const base::MutexLock lock(mutex_);
+  const Slice& slice = slices_[static_cast<size_t>(number) % kSlices];
+  if (slice.number != number) return rows;
+  const auto& by_requests = slice.by_requests.rows();
+  const auto& by_locks = slice.by_locks.rows();
+  rows.reserve(by_requests.size() + by_locks.size());
+  rows.insert(rows.end(), by_requests.begin(), by_requests.end());
+  rows.insert(rows.end(), by_locks.begin(), by_locks.end());
+  return rows;
+}
+
 HotRows::Rows HotRows::Top(int64_t seconds, int64_t now_ms) {
+  const int64_t last = now_ms / kSliceMs, first = last - seconds * 1000 / kSliceMs;
   std::map<HotRowName, HotRowCounts> sums;
-  {
-    const int64_t last = now_ms / kSliceMs, first = last - seconds * 1000 / kSliceMs;
-    const base::MutexLock lock(mutex_);
-    for (const Slice& slice : slices_) {
-      if (slice.number < std::max<int64_t>(first, 0) || slice.number > last) continue;
-      for (const auto& [name, counts] : slice.by_requests.rows()) sums[name] += counts;
-      for (const auto& [name, counts] : slice.by_locks.rows()) sums[name] += counts;
-    }
+  for (int64_t number = std::max<int64_t>(first, 0); number <= last; ++number) {
+    for (const auto& [name, counts] : RowsOfSlice(number)) sums[name] += counts;
   }
   using Row = std::pair<HotRowName, HotRowCounts>;
   Rows rows(sums.begin(), sums.end()), top;
@@ -266,12 +282,18 @@ void HotRowSampler::Look(const Turn& turn, const TurnItem& item) {
   item.client->frontend->VisitRows(item.item, [&](const RowName& one) { Keep(one, counts); });
 }
 
-void HotRowSampler::AddLockWait(const Item& item, int64_t ns) {
+void HotRowSampler::AddLockWait(const Item& item, int64_t ns, bool is_handed_back) {
   if (rows_ == nullptr || item.kind != Item::Kind::kRequest) return;
-  HotRowCounts counts;
-  counts.requests = counts.lock_waits = 1;
-  counts.lock_ns = static_cast<uint64_t>(std::max<int64_t>(ns, 1));
-  Keep(item.row_name(), counts);
+  HotRowCounts waited, asked;
+  waited.lock_waits = 1;
+  waited.lock_ns = static_cast<uint64_t>(std::max<int64_t>(ns, 1));
+  Keep(RowWaitedFor(item), waited);
+  if (is_handed_back) return;
+  asked.requests = 1;
+  if (item.unit == nullptr) return Keep(item.row_name(), asked);
+  for (const UnitRequest& one : item.unit->requests) {
+    Keep(RowName(*one.index, one.request), asked);
+  }
 }
 
 void HotRowSampler::Keep(const RowName& row, const HotRowCounts& counts) {

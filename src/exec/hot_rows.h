@@ -114,6 +114,9 @@ class HotRows {
     HotRowSketch by_locks{model::kHotLocksOfSlice, &HotRowCounts::lock_ns};
   };
 
+  /// What is kept of a slice: a row may be there twice, with its requests and its lock waits.
+  Rows RowsOfSlice(int64_t number);
+
   base::Mutex mutex_;
   std::vector<Slice> slices_ GUARDED_BY(mutex_);
 };
@@ -126,8 +129,9 @@ class HotRowSampler {
 
   /// Looks at some of the items of a turn that has run.
   void AddTurn(const Turn& turn, const std::vector<TurnItem>& items);
-  /// A request has waited for a row in the lane.
-  void AddLockWait(const Item& item, int64_t ns);
+  /// A request has waited for a row in the lane, which has executed it or, for `is_handed_back`,
+  /// leaves that to a turn.
+  void AddLockWait(const Item& item, int64_t ns, bool is_handed_back);
   /// Hands over what it has, now and then. Call once a round.
   void Flush(int64_t now_ms);
   /// How many rows it has to hand over.

@@ -266,7 +266,7 @@ TEST_F(HotRowSamplerTest, ALockWaitCountsForItsRow) {
   item.kind = Item::Kind::kRequest;
   item.index = &index_;
   item.request.find = FindOf(key);
-  sampler_.AddLockWait(item, 4'000);
+  sampler_.AddLockWait(item, 4'000, /*is_handed_back=*/false);
   sampler_.Flush(1000);
   const HotRows::Rows top = rows_.Top(10, 1000);
   ASSERT_EQ(top.size(), 1u);

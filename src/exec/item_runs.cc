@@ -16,6 +16,12 @@ constexpr int64_t kNoTime = INT64_MIN;
 /// `client` where its replies are held, else null.
 TurnClient* HeldClient(TurnClient& client) { return client.may_see_undurable ? &client : nullptr; }
 
+/// How long the item has waited in the lane, which has handed it back. Items of its client that
+/// stand behind it were in the queue meanwhile.
+int64_t LockWaitBefore(const TurnItem& item) {
+  return item.input_begin == 0 ? item.client->lock_ns : 0;
+}
+
 }  // namespace
 
 ItemRun* ItemRuns::Begin(const TurnItem& item) {
@@ -24,6 +30,7 @@ ItemRun* ItemRuns::Begin(const TurnItem& item) {
   if (lacks_memory_) return nullptr;
   ItemRun run;
   run.since_ns = client.since_ns;
+  run.lock_ns = LockWaitBefore(item);
   run.held = HeldClient(client);
   run.account = client.frontend->account();
   run.verb = item.item.verb;
@@ -39,10 +46,11 @@ ItemRun* ItemRuns::Begin(const TurnItem& item) {
   }
 }
 
-// A unit is a run by itself, as is an item that is no request, and nobody joins them: `index` is
-// null then, which no request's index is. What a find is compared with is in local variables,
-// because this loop is most of what watching a find costs (adr/0024): kNoTime where the client of
-// the run has held replies, which no other client's items may join.
+// A unit is a run by itself, as are an item that is no request and one that the lane has handed
+// back, and nobody joins them: `index` is null then, which no request's index is. What a find is
+// compared with is in local variables, because this loop is most of what watching a find costs
+// (adr/0024): kNoTime where the client of the run has held replies, which no other client's items
+// may join.
 void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
   runs_.clear();
   oldest_ns_ = INT64_MAX;
@@ -57,15 +65,17 @@ void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
   uint64_t rows_read = 0;
   for (const TurnItem& item : items) {
     if (!item.is_finished()) continue;
-    const bool is_of_run = item.item.index == index && item.item.verb == verb &&
-                           item.item.kind == Item::Kind::kRequest && item.item.unit == nullptr &&
-                           (item.client == client ||
-                            (item.client->since_ns == since_ns && !item.client->may_see_undurable &&
-                             item.client->frontend->account() == account));
+    const bool is_of_run =
+        item.item.index == index && item.item.verb == verb &&
+        item.item.kind == Item::Kind::kRequest && item.item.unit == nullptr &&
+        (item.client == client ||
+         (item.client->since_ns == since_ns && !item.client->may_see_undurable &&
+          item.client->lock_ns == 0 && item.client->frontend->account() == account));
     if (!is_of_run) [[unlikely]] {
       End(run, std::exchange(count, 0), std::exchange(rows_read, 0));
       run = Begin(item);
-      index = run != nullptr && run->unit == nullptr ? run->index : nullptr;
+      const bool is_joined = run != nullptr && run->unit == nullptr && run->lock_ns == 0;
+      index = is_joined ? run->index : nullptr;
       verb = item.item.verb;
       since_ns = HeldClient(*item.client) == nullptr ? item.client->since_ns : kNoTime;
       account = item.client->frontend->account();

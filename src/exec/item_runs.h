@@ -28,6 +28,7 @@ class Turn;
 struct ItemRun {
   // What its items have in common:
   int64_t since_ns = 0;        ///< TurnClient::since_ns.
+  int64_t lock_ns = 0;         ///< TurnClient::lock_ns; where it is not 0, the run is one item.
   TurnClient* held = nullptr;  ///< The client whose replies are held; null: they are sent.
   const model::Account* account = nullptr;
   const engine::Index* index = nullptr;  ///< Null: the items are no requests.

@@ -111,7 +111,7 @@ void LatencyBlock::Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times) {
 
 void LatencyBlock::AddRun(const ItemRun& run, const TurnTimes& times, int64_t sent_ns) {
   if (run.items == 0) return;
-  Add(run.verb, Phase::kQueue, times.began_ns - run.since_ns, run.items);
+  Add(run.verb, Phase::kQueue, times.began_ns - run.since_ns - run.lock_ns, run.items);
   Add(run.verb, Phase::kExecute, times.executed_ns - times.began_ns, run.items);
   if (times.commits) Add(run.verb, Phase::kCommit, times.ended_ns - times.executed_ns, run.items);
   if (run.held == nullptr) return Add(run.verb, Phase::kWhole, sent_ns - run.since_ns, run.items);
@@ -124,7 +124,8 @@ void LatencyBlock::AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t
   if (registry_ == nullptr) return;
   ItemRun joined;
   for (const ItemRun& run : runs) {
-    if (run.verb == joined.verb && run.since_ns == joined.since_ns && run.held == joined.held) {
+    if (run.verb == joined.verb && run.since_ns == joined.since_ns &&
+        run.lock_ns == joined.lock_ns && run.held == joined.held) {
       joined.items += run.items;
       continue;
     }

@@ -8,7 +8,7 @@
 //
 //   whole     = | queue | execute | commit | held | and the sending of the turn's replies
 //   or, where the request met a lock, | lock wait |, which holds its execution and commit in the
-//   lane.
+//   lane; a request that the lane hands back once the lock is free has a lock wait and the others.
 //
 // Flow: a LatencyRegistry for a plugin; each worker has one LatencyBlock; the tables ask the
 //       registry to Read.
@@ -37,7 +37,8 @@ struct TurnClient;
 class ItemRuns;
 
 enum class Phase : uint8_t {
-  kQueue,     ///< From the request's last byte to the beginning of the turn's execution.
+  kQueue,     ///< From the request's last byte to the beginning of the turn's execution, without
+              ///< the time in the wait lane of a request that the lane has handed back.
   kLockWait,  ///< In the wait lane.
   kExecute,   ///< The execution of the turn, or batch, that the request was in.
   kCommit,    ///< The commit of that turn, where it wrote.

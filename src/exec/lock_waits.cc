@@ -45,6 +45,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   job->frontend = client.frontend.get();
   job->must_run = client.lane_must_run;
   job->since_ns = base::NowNs();
+  job->waited_before_ns = client.handed_back_ns;
   job->line.assign(client.connection.in().view().substr(0, item.input_end - item.input_begin));
   if (item.item.kind == Item::Kind::kSilentOpen) {
     job->item = item.item;
@@ -101,17 +102,21 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
 
 // A request that is handed back, or for whose sake only something was opened, has its answer later.
 void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& session) {
-  const int64_t now_ns = base::NowNs();
+  if (job.item.kind == Item::Kind::kSilentOpen) return;
+  const int64_t now_ns = base::NowNs(), job_ns = now_ns - job.since_ns;
+  const int64_t lock_ns = job.waited_before_ns + job_ns;
   const uint32_t verb = job.item.verb;
-  if (job.item.kind != Item::Kind::kSilentOpen)
-    core_.latency.Add(verb, Phase::kLockWait, now_ns - job.since_ns);
-  core_.hot_rows.AddLockWait(job.item, now_ns - job.since_ns);
-  if (job.is_handed_back || job.item.kind == Item::Kind::kSilentOpen) return;
+  core_.latency.Add(verb, Phase::kLockWait, job_ns);
+  core_.hot_rows.AddLockWait(job.item, job_ns, job.is_handed_back);
+  if (job.is_handed_back) {
+    client.handed_back_ns = lock_ns;
+    return;
+  }
   core_.usage.AddWaited(job.item, client.frontend->account(), job.outcome.rows, !job.outcome.ok(),
-                        now_ns - job.since_ns, now_ns - client.turn.since_ns);
+                        lock_ns, now_ns - client.turn.since_ns);
   if (core_.context.slow_log != nullptr) {
-    core_.context.slow_log->AddWaited(job.item, client.turn, now_ns - job.since_ns, now_ns,
-                                      job.outcome, session, core_.stats);
+    core_.context.slow_log->AddWaited(job.item, client.turn, lock_ns, now_ns, job.outcome, session,
+                                      core_.stats);
   }
   if (!client.is_held())
     return core_.latency.Add(verb, Phase::kWhole, now_ns - client.turn.since_ns);

@@ -47,7 +47,9 @@ void SlowLog::NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items,
     const int64_t whole_us = (answered_ns - item.client->since_ns) / 1000;
     stats.Add(Stat::kSlowRequests);
     if (++count > model::kSlowOfTurnMax) continue;
-    Note(item.item, *item.client->frontend, {whole_us, 0}, {item.rows, item.rows_passed}, noted);
+    const int64_t lock_us = item.input_begin == 0 ? item.client->lock_ns / 1000 : 0;
+    Note(item.item, *item.client->frontend, {whole_us, lock_us}, {item.rows, item.rows_passed},
+         noted);
   }
 }
 

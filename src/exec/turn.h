@@ -63,6 +63,7 @@ struct TurnClient {
   Loss loss = Loss::kNone;
   // For the histograms of latencies:
   int64_t since_ns = 0;      ///< When the first request of the turn had come.
+  int64_t lock_ns = 0;       ///< How long the first request has waited in the lane before the turn.
   int64_t held_from_ns = 0;  ///< When the replies that are held now were ready.
   uint32_t held_verb = 0;    ///< The verb of the last request whose reply is held.
   uint32_t held_items = 0;   ///< How many replies are held.

@@ -140,6 +140,8 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
       counts = {};
     }
     Of(counts, Used::kWholeNs) += static_cast<uint64_t>(answered_ns - run.since_ns) * run.items;
+    Of(counts, Used::kLockWaits) += run.lock_ns != 0 ? 1 : 0;
+    Of(counts, Used::kLockNs) += static_cast<uint64_t>(run.lock_ns);
     if (run.unit != nullptr) {
       AddUnit(*run.unit, run.account, run.errors != 0, counts);
       continue;

@@ -80,8 +80,9 @@ struct WaitJob {
   std::string line;
   std::string wait_group_name;  ///< WaitLane::WaitGroupNameOf(item).
   base::Arena arena;
-  int64_t since_ns = 0;   ///< When it was submitted, by base::NowNs.
-  bool must_run = false;  ///< The lane has handed it back: the next waiting group has it.
+  int64_t since_ns = 0;          ///< When it was submitted, by base::NowNs.
+  int64_t waited_before_ns = 0;  ///< Client::handed_back_ns.
+  bool must_run = false;         ///< The lane has handed it back: the next waiting group has it.
   // The outcome:
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;

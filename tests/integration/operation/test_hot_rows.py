@@ -4,6 +4,7 @@ import pytest
 
 import mc
 import resp
+from groups import APPLIED, required
 from hs import counted, find_tokens, line
 from server import wait_until
 
@@ -72,6 +73,35 @@ def test_the_row_that_is_waited_for_is_named_with_the_time(table, server, sql, w
     assert index.client.recv() == counted(1)
     row = wait_for(sql, table, ("t", "PRIMARY", "2,two"), 1)
     assert row["lock_waits"] == 1 and row["lock_time_us"] > 0
+
+
+def test_many_that_wait_for_a_row_are_counted_once_each(table, server, sql):
+    owner, writers = server.sql(table), [server.hs_wr().opened(table, "t", "PRIMARY", "x") for _ in range(8)]
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 7 WHERE a = 2")
+    waits = sql.status("Handlersocket_lock_waits")
+    for index in writers:
+        index.client.send(*find_tokens(index.id, "=", [2, "two"], 1, 0, mod=["+", 1]))
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 8, what="the lock waits")
+    owner.run("COMMIT")
+    assert [index.client.recv() for index in writers] == [counted(1)] * 8
+    row = wait_for(sql, table, ("t", "PRIMARY", "2,two"), 8)
+    assert row["lock_waits"] >= 8
+
+
+def test_a_group_waits_for_the_row_that_is_locked_and_not_for_its_first(table, server, sql, wr):
+    index, owner = wr("t", "", "x"), server.sql(table)
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 7 WHERE a = 2")
+    waits = sql.status("Handlersocket_lock_waits")
+    requests = [required(index, "=", 2, *key, 1, 0, "+", 1) for key in ([1, "one"], [2, "two"])]
+    index.client.send_raw(b"".join(line(*tokens) for tokens in (["G", 2], *requests)))
+    wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 1, what="a lock wait")
+    owner.run("COMMIT")
+    assert [index.client.recv() for _ in range(3)] == [APPLIED, counted(1), counted(1)]
+    wait_for(sql, table, ("t", "PRIMARY", "1,one"), 1)
+    rows = hot(sql, table)
+    assert rows["t", "PRIMARY", "2,two"]["lock_waits"] >= 1 and rows["t", "PRIMARY", "1,one"]["lock_waits"] == 0
 
 
 def test_keys_of_a_get_and_of_a_command_are_counted(make_server, server, sql, container):

@@ -118,7 +118,7 @@ void ClientTable::LoseMoved(Client& client) {
   GiveBackPlace();
   core_.stats.Subtract(Stat::kConnections);
   core_.stats.Add(Stat::kConnectionsLost);
-  Log([this] { return WhyLost(Loss::kMemory); });
+  Log(Loss::kMemory, [this] { return WhyLost(Loss::kMemory); });
 }
 
 void ClientTable::Remember(std::unique_ptr<Client> client) {
@@ -235,17 +235,17 @@ void ClientTable::Retire(Client& client) {
 void ClientTable::Lose(Client& client, Loss loss) {
   Retire(client);
   core_.stats.Add(Stat::kConnectionsLost);
-  Log([&] { return WhyLost(loss); });
+  Log(loss, [&] { return WhyLost(loss); });
 }
 
 void ClientTable::CountRefused(const char* why) {
   core_.stats.Add(Stat::kConnectionsRefused);
-  Log([why] { return std::string("cannot accept connections: ") + why; });
+  Log(Loss::kNone, [why] { return std::string("cannot accept connections: ") + why; });
 }
 
 void ClientTable::CountNotWatched(int error) {
   core_.stats.Add(Stat::kConnectionsRefused);
-  Log([error] { return "cannot accept connections: " + WhyNotWatched(error); });
+  Log(Loss::kNone, [error] { return "cannot accept connections: " + WhyNotWatched(error); });
 }
 
 std::string ClientTable::WhyLost(Loss loss) const {
@@ -262,12 +262,14 @@ std::string ClientTable::WhyLost(Loss loss) const {
          "binary log that cannot go on): the connections that wait for it are closed";
 }
 
-// Where there is no memory for the line, the line is lost and nothing else.
+// Many connections that are lost or refused for one reason are one line, which hides no line about
+// another reason. Where there is no memory for the line, the line is lost and nothing else.
 template <typename MakeText>
-void ClientTable::Log(MakeText make) {
+void ClientTable::Log(Loss loss, MakeText make) {
   const int64_t now_ms = base::CoarseNowMs();
-  if (now_ms - logged_ms_ < kLogMs) return;
-  logged_ms_ = now_ms;
+  std::optional<int64_t>& logged_ms = logged_ms_[static_cast<size_t>(loss)];
+  if (logged_ms && now_ms - *logged_ms < kLogMs) return;
+  logged_ms = now_ms;
   try {
     core_.context.log(make());
   } catch (const std::bad_alloc&) {

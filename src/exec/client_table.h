@@ -12,9 +12,11 @@
 // asks for memory, and AddMoved: all else of a client's life has its room from then on.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -104,7 +106,7 @@ class ClientTable {
   void CountActive(Client& client);
   std::string WhyLost(Loss loss) const;
   template <typename MakeText>
-  void Log(MakeText make);
+  void Log(Loss loss, MakeText make);
 
   WorkerCore& core_;
   HeldReplies& held_;
@@ -117,7 +119,8 @@ class ClientTable {
   std::vector<Client*> orphans_;  ///< Closed, but the lane or the login desk has their request.
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
-  int64_t logged_ms_ = -3'600'000;
+  /// When the last line was written about each Loss; for kNone about connections refused.
+  std::array<std::optional<int64_t>, kLosses> logged_ms_;
 };
 
 }  // namespace rowsocket::exec

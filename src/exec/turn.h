@@ -49,6 +49,7 @@ enum class Loss : uint8_t {
   kBuffers,  ///< This connection holds a large part of too much memory; answers so far stand.
   kUnknown,  ///< The outcome of the turn's commit is unknown (engine::Outcome::Result).
 };
+inline constexpr size_t kLosses = static_cast<size_t>(Loss::kUnknown) + 1;
 
 /// The state of a connection in a turn.
 struct TurnClient {

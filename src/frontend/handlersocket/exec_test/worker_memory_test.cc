@@ -121,5 +121,26 @@ TEST_F(WorkerMemoryTest, CommitWithUnknownOutcomeIsNotAnswered) {
   ExpectServed("22");
 }
 
+TEST_F(WorkerMemoryTest, RefusedConnectionsHideNoLineAboutAnUnknownOutcome) {
+  server_.settings.workers = 1;
+  server_.settings.limits.connections_max = 1;
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ("(end)", server_.Connect().Ask(kOpenIdV));
+  server_.store.SetHook([](const Call& call) {
+    Outcome outcome;
+    if (call.kind == Call::Kind::kCommit) outcome.result = Outcome::Result::kUnknown;
+    return outcome;
+  });
+  EXPECT_EQ("(end)", client.Ask(Change(2, 21)));
+  std::vector<std::string> log;
+  EXPECT_TRUE(Eventually([&] {
+    for (std::string& line : server_.TakeLog()) log.push_back(std::move(line));
+    return log.size() == 2;
+  }));
+  EXPECT_NE(std::string::npos, log.front().find("connections_max"));
+  EXPECT_NE(std::string::npos, log.back().find("the outcome of a commit is unknown"));
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

@@ -1,5 +1,8 @@
 #include "engine/server/session.h"
 
+#include <chrono>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "base/require.h"
@@ -15,6 +18,8 @@ namespace {
 
 /// How often a thread that waits for the server's start looks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
+/// How long a session that has lost its THD waits for memory for another one.
+constexpr std::chrono::milliseconds kNoMemoryPause{100};
 
 // Folds the case of a name. A text that is no name stays as it is, and is refused later: folding
 // would stop at its first wrong byte.
@@ -412,8 +417,22 @@ void ServerSession::Renew() {
   lost_events_ = false;
   tables_.CloseAll();
   thd_.Destroy();
-  thd_.Create();
+  CreateThdAnew();
   thd_.Describe(description_);
+}
+
+// A session without a THD could do nothing, not even end, so it waits for memory. Whether the
+// library suits the server was known when the first THD was made.
+void ServerSession::CreateThdAnew() {
+  while (true) {
+    try {
+      thd_.Create();
+      return;
+    } catch (const std::bad_alloc&) {
+      if (thd_.get() != nullptr) return;
+      std::this_thread::sleep_for(kNoMemoryPause);
+    }
+  }
 }
 
 // Plugins are loaded early, but tables may be opened only when the server has recovered and

@@ -87,6 +87,7 @@ class ServerSession final : public Session {
   void EndTurn();
   void Recover();
   void Renew();
+  void CreateThdAnew();
   void FollowVariables();
   void Prepare();
 

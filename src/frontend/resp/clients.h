@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -49,9 +50,10 @@ class RespClients {
  public:
   /// `activity` lives until the connection leaves.
   void Show(uint64_t id, const RespFacts& facts, const RespActivity& activity) {
+    RespFacts copy = facts;  // Where there is no memory for it, the connection is not listed.
     const base::MutexLock lock(mutex_);
     Shown& shown = clients_[id];
-    shown.facts = facts;
+    shown.facts = std::move(copy);
     shown.activity = &activity;
   }
   /// CLIENT KILL has ended the connection, whose worker has not seen it yet.

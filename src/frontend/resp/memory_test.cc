@@ -2,6 +2,10 @@
 // on; and large values leave no memory behind in its threads.
 #include <gtest/gtest.h>
 
+#include <new>
+#include <string>
+#include <thread>
+
 #include "exec/test_memory.h"
 #include "exec/test_port.h"
 #include "frontend/resp/frontend.h"
@@ -77,6 +81,31 @@ TEST_F(RespMemoryTest, RequestsAreAnsweredOrLostWhicheverAllocationFails) {
   }
   EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kConnections) == 0; }));
   ExpectServed();
+}
+
+// Others ask for the list while the connection's memory is looked for.
+TEST(RespClientsTest, AConnectionWithoutMemoryForItsFactsIsNotListed) {
+  RespClients clients;
+  const RespActivity activity;
+  RespFacts facts;
+  facts.name = facts.account = std::string(100, 'a');
+  size_t failed = 0;
+  for (long spare = 0; spare < 8; ++spare) {
+    const exec::OutOfMemory out(spare);
+    bool is_shown = true;
+    std::thread([&] {
+      try {
+        clients.Show(1, facts, activity);
+      } catch (const std::bad_alloc&) {
+        is_shown = false;
+      }
+    }).join();
+    failed += is_shown ? 0 : 1;
+    EXPECT_EQ(is_shown ? 1u : 0u, clients.All().size()) << spare;
+    EXPECT_EQ(0u, clients.CountWaiting());
+    clients.Leave(1);
+  }
+  EXPECT_GE(failed, 2u);
 }
 
 // A thread that executes no other RENAME would keep the value for good.

@@ -114,10 +114,7 @@ void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& s
   }
   core_.usage.AddWaited(job.item, client.frontend->account(), job.outcome.rows, !job.outcome.ok(),
                         lock_ns, now_ns - client.turn.since_ns);
-  if (core_.context.slow_log != nullptr) {
-    core_.context.slow_log->AddWaited(job.item, client.turn, lock_ns, now_ns, job.outcome, session,
-                                      core_.stats);
-  }
+  core_.NoteWaited(job.item, client.turn, {lock_ns, now_ns, job.outcome}, session);
   if (!client.is_held())
     return core_.latency.Add(verb, Phase::kWhole, now_ns - client.turn.since_ns);
   client.turn.held_verb = verb;

@@ -53,16 +53,15 @@ void SlowLog::NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items,
   }
 }
 
-void SlowLog::AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns,
-                        int64_t sent_ns, const engine::Outcome& outcome, engine::Session& session,
-                        StatBlock& stats) {
-  const int64_t whole_us = (sent_ns - client.since_ns) / 1000;
-  if (item.kind != Item::Kind::kRequest || whole_us < session.slow_us()) return;
+void SlowLog::NoteWaited(const Item& item, const TurnClient& client, const Waited& waited,
+                         int64_t slow_us, StatBlock& stats, std::vector<Noted>* noted) const {
+  const int64_t whole_us = (waited.sent_ns - client.since_ns) / 1000;
+  if (item.kind != Item::Kind::kRequest || whole_us < slow_us) return;
   stats.Add(Stat::kSlowRequests);
-  std::vector<Noted> noted;
-  Note(item, *client.frontend, {whole_us, lock_ns / 1000}, {outcome.rows, outcome.rows_passed},
-       &noted);
-  Write(&noted, session);
+  if (noted->size() >= model::kSlowOfTurnMax) return;
+  const engine::Outcome& outcome = waited.outcome;
+  Note(item, *client.frontend, {whole_us, waited.lock_ns / 1000},
+       {outcome.rows, outcome.rows_passed}, noted);
 }
 
 // Requests that were slow before their replies were held are noted already.

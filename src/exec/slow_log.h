@@ -2,10 +2,10 @@
 // and each in the server's own log of slow queries.
 //
 // Flow: a worker calls NoteTurn when a turn or batch has its answers, NoteHeld when held replies
-// have left, and then Write. AddWaited notes and writes a request of the wait lane.
+// have left, NoteWaited for a request that the wait lane has executed, and then Write.
 //
-// Threads: all. Limits: kSlowKeptMax requests are kept, kSlowOfTurnMax of one turn are written to
-// the log; all are counted.
+// Threads: all. Limits: kSlowKeptMax requests are kept; kSlowOfTurnMax of one turn, or of those
+// that come back from the lane at a time, are written to the log; all are counted.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,12 @@ class SlowLog {
     bool writes = false;
   };
 
+  /// A request that the wait lane has executed.
+  struct Waited {
+    int64_t lock_ns, sent_ns;
+    const engine::Outcome& outcome;
+  };
+
   /// Adds the turn's requests that took `slow_us` or longer to `noted`. `runs`: those of `items`.
   /// REQUIRES: the items' views are still valid.
   void NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items, int64_t answered_ns,
@@ -55,9 +61,9 @@ class SlowLog {
                 std::vector<Noted>* noted) const;
   /// Writes what was noted, and forgets it. REQUIRES: no turn is open in the session.
   void Write(std::vector<Noted>* noted, engine::Session& session);
-  /// A request that waited for a lock: notes it if it was slow, and writes it.
-  void AddWaited(const Item& item, const TurnClient& client, int64_t lock_ns, int64_t sent_ns,
-                 const engine::Outcome& outcome, engine::Session& session, StatBlock& stats);
+  /// Counts and notes a request that waited for a lock if it was slow.
+  void NoteWaited(const Item& item, const TurnClient& client, const Waited& waited, int64_t slow_us,
+                  StatBlock& stats, std::vector<Noted>* noted) const;
 
   /// At most `count` of the slow requests that are kept, from the last one.
   std::vector<SlowEntry> Last(size_t count) const;

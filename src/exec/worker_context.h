@@ -115,6 +115,12 @@ struct WorkerCore {
     latency.AddTurn(runs_, times, base::NowNs());
     WriteSlow(session);
   }
+  /// The lane has executed a request; WriteSlow writes it if it was slow.
+  void NoteWaited(const Item& item, const TurnClient& client, const SlowLog::Waited& waited,
+                  const engine::Session& session) {
+    if (context.slow_log != nullptr)
+      context.slow_log->NoteWaited(item, client, waited, session.slow_us(), stats, &slow_);
+  }
   void NoteHeld(const TurnClient& client, int64_t sent_ns, engine::Session* session) {
     if (session != nullptr && context.slow_log != nullptr)
       context.slow_log->NoteHeld(client, sent_ns, session->slow_us(), stats, &slow_);

@@ -88,7 +88,8 @@ struct Client : net::IdleLink {
   /// of it, when the last byte before that turn was received. By base::NowNs.
   int64_t oldest_ns = 0;
   int64_t newest_ns = 0;  ///< When the last byte was received.
-  /// How long the lane has had the first request of the input, which it has handed back.
+  /// How long the lane has had the first request of the input, which it has handed back, or has
+  /// only opened a table for.
   int64_t handed_back_ns = 0;
   uint32_t active_in = 0;      ///< The last period in which the client sent something (WorkerPool).
   uint8_t login_failures = 0;  ///< Since the last login that was accepted.

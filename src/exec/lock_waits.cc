@@ -102,10 +102,13 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
 
 // A request that is handed back, or for whose sake only something was opened, has its answer later.
 void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& session) {
-  if (job.item.kind == Item::Kind::kSilentOpen) return;
   const int64_t now_ns = base::NowNs(), job_ns = now_ns - job.since_ns;
   const int64_t lock_ns = job.waited_before_ns + job_ns;
   const uint32_t verb = job.item.verb;
+  if (job.item.kind == Item::Kind::kSilentOpen) {
+    client.handed_back_ns = lock_ns;
+    return;
+  }
   core_.latency.Add(verb, Phase::kLockWait, job_ns);
   core_.hot_rows.AddLockWait(job.item, job_ns, job.is_handed_back);
   if (job.is_handed_back) {

@@ -115,10 +115,24 @@ void Worker::Main(engine::Session* session) {
   clients_.CloseAll();
 }
 
+// Without memory it is not known whether the port's account may serve.
 bool Worker::MayServe() {
-  if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
+  try {
+    if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
+  } catch (const std::bad_alloc&) {
+    LogWithoutMemory("no memory to look up the account of a port (", "the port is closed");
+  }
   ShutListeners();
   return false;
+}
+
+// Where there is no memory for the line either, the line is lost.
+void Worker::LogWithoutMemory(const char* lacking, const char* so) const {
+  try {
+    core_.context.log(lacking + core_.context.name + "): " + so +
+                      "; give the server more memory, and restart it");
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void Worker::ShutListeners() const {
@@ -132,12 +146,8 @@ void Worker::ServeNobody() {
   lacks_session_.store(true);
   const bool is_last = core_.context.worker_pool->Emptiest() == nullptr;
   if (is_last) ShutListeners();
-  try {
-    core_.context.log("no memory for the session of a worker (" + core_.context.name +
-                      "): " + (is_last ? "the port is closed" : "the other workers serve alone") +
-                      "; give the server more memory, and restart it");
-  } catch (const std::bad_alloc&) {  // The line is lost.
-  }
+  LogWithoutMemory("no memory for the session of a worker (",
+                   is_last ? "the port is closed" : "the other workers serve alone");
   while (!stopping_.load(std::memory_order_relaxed) && !core_.context.sessions->IsStopping()) {
     TurnAway();
     core_.loop.Wait(events_, model::kSessionTickMs);

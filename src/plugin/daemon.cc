@@ -2,9 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <exception>
 #include <iterator>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -185,6 +185,15 @@ Daemon::Daemon(const Descriptor& descriptor) : descriptor_(descriptor) {}
 Daemon::~Daemon() = default;
 
 int Daemon::Init() {
+  try {
+    return Begin();
+  } catch (const std::bad_alloc&) {
+    engine::server::LogError("%s does not start: out of memory", descriptor_.name);
+    return 1;
+  }
+}
+
+int Daemon::Begin() {
   std::string error = WhyItDoesNotFit();
   if (error.empty() && engine::server::IsBootstrap()) return 0;
   std::unique_ptr<Running> starting;
@@ -227,7 +236,7 @@ void Daemon::StopLater(std::unique_ptr<Running> stopping) {
       running.reset();
       engine::server::LogNote("%s has stopped", name);
     }).detach();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // std::system_error, or std::bad_alloc.
     engine::server::LogWarning("no thread can be had to stop %s: it was waited for", name);
   }
 }

@@ -44,6 +44,8 @@ class Daemon {
 
  private:
   class Running;
+  /// As Init, and throws std::bad_alloc.
+  int Begin();
   void StopLater(std::unique_ptr<Running> stopping);
   /// Notes what SHOW STATUS shows. Null: the plugin does not run, and all counters are 0.
   void Count(const Running* running) const;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,6 +94,16 @@ TEST_F(FewSessionsTest, ClientsThatAWorkerGotMeanwhileAreClosed) {
   EXPECT_EQ(1, IsServed(first) + IsServed(second));
   EXPECT_EQ(kRow1, server_.ConnectAndOpen().Ask(kFind1));
   server_.Stop();  // The port refers to local variables.
+}
+
+TEST_F(FewSessionsTest, PortIsClosedWhereThereIsNoMemoryToLookItsAccountUp) {
+  server_.settings.writes = false;
+  server_.settings.workers = 1;
+  server_.settings.may_serve = []() -> bool { throw std::bad_alloc(); };
+  Start([](unsigned) { return true; });
+  ASSERT_TRUE(LogSays("no memory to look up the account of a port (test): the port is closed"));
+  EXPECT_FALSE(server_.ConnectFd().valid());
+  server_.Stop();
 }
 
 TEST_F(FewSessionsTest, PortIsClosedWhereNoWorkerGetsOne) {

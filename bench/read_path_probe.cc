@@ -8,6 +8,9 @@
 //   read_path_probe watch1 COUNT    what is counted of finds that have run, in turns of 30
 //                                   connections with one find each: latencies, use, hot rows
 //   read_path_probe watch16 COUNT   the same with 16 finds each
+//   read_path_probe watchhot COUNT  what is counted of changes of one row that have run, in turns
+//   of
+//                                   256 connections with one change each
 //
 // Prints the number of allocations after a first round.
 #include <charconv>
@@ -247,35 +250,46 @@ class RespProbe {
   std::string input_;
 };
 
-/// What a worker counts of a turn of finds, without the turn itself: by NoteTurn and NoteSent, at
-/// kFindsPerSecond, of which hot rows depend.
+/// A turn of requests, as WatchProbe counts it.
+struct WatchedTurn {
+  size_t clients;
+  size_t requests_of_client;
+  bool changes_one_row;  ///< Else each request finds a row of its own.
+};
+
+/// What a worker counts of a turn of requests, without the turn itself: by NoteTurn and NoteSent,
+/// at kRequestsPerSecond, of which hot rows depend.
 class WatchProbe {
  public:
-  explicit WatchProbe(size_t finds_of_client)
-      : core_(Context()), turn_(core_.stats, commits_), clients_(kClients) {
-    for (size_t i = 0; i < kClients * finds_of_client; ++i) keys_.push_back(std::to_string(i));
+  explicit WatchProbe(const WatchedTurn& watched)
+      : core_(Context()), turn_(core_.stats, commits_), clients_(watched.clients) {
+    const size_t requests = watched.clients * watched.requests_of_client;
+    const size_t rows = watched.changes_one_row ? 1 : requests;
+    for (size_t i = 0; i < rows; ++i) keys_.push_back(std::to_string(i));
     for (const std::string& key : keys_) values_.emplace_back(std::string_view(key));
     const int64_t now_ns = base::NowNs();
-    for (size_t i = 0; i < values_.size(); ++i) {
-      exec::TurnClient& client = clients_[i / finds_of_client];
+    for (size_t i = 0; i < requests; ++i) {
+      exec::TurnClient& client = clients_[i / watched.requests_of_client];
       client.frontend = &frontend_;
       client.since_ns = now_ns;
-      AddFind(client, values_[i]);
+      AddFind(client, values_[i % rows]);
+      if (watched.changes_one_row) {
+        turn_.items().back().item.request.find.modification = model::Modification::kIncrement;
+      }
     }
   }
 
   void Turns(uint64_t count) {
     for (uint64_t done = 0; done < count; done += turn_.size()) {
-      finds_ += turn_.size();
-      core_.hot_rows.Flush(static_cast<int64_t>(finds_ * 1000 / kFindsPerSecond));
+      requests_ += turn_.size();
+      core_.hot_rows.Flush(static_cast<int64_t>(requests_ * 1000 / kRequestsPerSecond));
       core_.NoteTurn(turn_, base::NowNs(), &session_);
       core_.NoteSent(turn_.times(), &session_);
     }
   }
 
  private:
-  static constexpr size_t kClients = 30;
-  static constexpr uint64_t kFindsPerSecond = 100'000;
+  static constexpr uint64_t kRequestsPerSecond = 100'000;
 
   exec::WorkerContext Context() {
     exec::WorkerContext context;
@@ -318,13 +332,13 @@ class WatchProbe {
   std::vector<exec::TurnClient> clients_;
   std::vector<std::string> keys_;
   std::vector<model::Value> values_;
-  uint64_t finds_ = 0;
+  uint64_t requests_ = 0;
 };
 
 struct Probes {
   Probe handlersocket;
   RespProbe resp;
-  WatchProbe watch1{1}, watch16{16};
+  WatchProbe watch1{{30, 1, false}}, watch16{{30, 16, false}}, watchhot{{256, 1, true}};
 
   bool Run(std::string_view part, uint64_t count) {
     if (part == "resp")
@@ -333,6 +347,8 @@ struct Probes {
       watch1.Turns(count);
     else if (part == "watch16")
       watch16.Turns(count);
+    else if (part == "watchhot")
+      watchhot.Turns(count);
     else
       return handlersocket.Run(part, count);
     return true;
@@ -356,6 +372,6 @@ int Main(std::string_view part, std::string_view number) {
 
 int main(int argc, char** argv) {
   if (argc == 3) return rowsocket::Main(argv[1], argv[2]);
-  fprintf(stderr, "usage: read_path_probe parse|encode|turn|resp|watch1|watch16 COUNT\n");
+  fprintf(stderr, "usage: read_path_probe parse|encode|turn|resp|watch1|watch16|watchhot COUNT\n");
   return 2;
 }

@@ -207,7 +207,7 @@ TEST_F(WorkerBatchTest, WriterIsServedWhenAnothersFindsHaveFilledTheBatch) {
 // The operand of a request tells whose request it is.
 TEST_F(WorkerBatchTest, ClientsThatWaitForABatchAreServedBeforeClientsWhoseBatchIsDone) {
   server_.Start();
-  constexpr unsigned kWriters = 240;
+  constexpr unsigned kWriters = 120;
   constexpr unsigned kEach = 4 * model::kTurnRequestsPerConnectionMax;
   LineClient first = server_.ConnectAndOpen();
   std::vector<LineClient> writers;

@@ -1,0 +1,28 @@
+"""A calendar that is set anew while a server runs: builds stepclock.c, and tells it how far."""
+
+import pathlib
+import struct
+import subprocess
+
+from folders import let_servers_enter
+
+SOURCE = pathlib.Path(__file__).with_name("stepclock.c")
+
+
+class StepClock:
+    """clock = StepClock(tmp_path); server = Server(..., environment=clock.environment); clock.step(3600)"""
+
+    def __init__(self, directory):
+        let_servers_enter(directory)
+        library = directory / "stepclock.so"
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
+                        str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
+        self.file = directory / "step"
+        self.step(0)
+        self.file.chmod(0o644)
+        self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_STEPCLOCK": str(self.file)}
+
+    def step(self, seconds):
+        """From now on, the time of day is so much later than the machine's."""
+        with open(self.file, "r+b" if self.file.exists() else "wb") as file:
+            file.write(struct.pack("<q", seconds))

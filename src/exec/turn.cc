@@ -24,8 +24,8 @@ Stat VerbStat(const model::Request& request) {
   return kByModification[static_cast<size_t>(request.find.modification)];
 }
 
-/// Whether a request may have taken long: it has looked at many rows, may have passed over many
-/// deleted rows, or has many values or long ones.
+/// Whether a request is likely to have taken long: it has looked at many rows, may have passed over
+/// many deleted rows, or has many values or long ones.
 bool MayBeLong(const TurnItem& item, const engine::Outcome& outcome) {
   const model::Find& find = item.item.request.find;
   return find.op != model::CompareOp::kEq || find.limit > model::kShortFindRows ||
@@ -125,6 +125,7 @@ void Turn::DropAllOf(const TurnClient& client) {
 // memory runs out during the commit, its clients do not learn whether it has taken effect.
 void Turn::Run(engine::Session& session) {
   is_full_ = false;
+  executed_ = 0;
   if (items_.empty()) return;
   ROWSOCKET_REQUIRE(AreInOrder(items_));
   try {
@@ -302,6 +303,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   if (is_reply) {
     client.frontend->Reply(item.item, out);
     NoteReply(out.size() - reply_begin);
+    if (item.item.is_large) LookAtClock();
     return true;
   }
   const engine::Outcome outcome = client.frontend->Execute(item.item, session, out);
@@ -329,7 +331,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   item.rows_passed = outcome.rows_passed;
   item.gives_way = outcome.result == Result::kGivesWay;
   NoteReply(out.size() - reply_begin);
-  NoteTime(item, outcome);
+  if (++executed_ % model::kItemsPerLook == 0 || MayBeLong(item, outcome)) LookAtClock();
   AnswerCommonWait(item, outcome);
   return true;
 }
@@ -355,9 +357,9 @@ void Turn::NoteReply(size_t bytes) {
 
 // A few long requests would keep all others waiting, even after their client has gone. Requests in
 // the lane have waited together and end together, however long that takes.
-void Turn::NoteTime(const TurnItem& item, const engine::Outcome& outcome) {
-  if (is_full_ || waits_ == Waits::kTogether) return;
-  is_full_ = MayBeLong(item, outcome) && base::CoarseNowMs() - began_ms_ > ms_max_;
+void Turn::LookAtClock() {
+  if (waits_ == Waits::kTogether || base::CoarseNowMs() - began_ms_ <= ms_max_) return;
+  is_full_ = true;
 }
 
 // After a deadlock the batch may succeed when it runs again. A lock held by another session, or

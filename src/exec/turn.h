@@ -219,7 +219,7 @@ class Turn {
   bool HasRoomFor(const TurnClient& client) const;
   bool IsBeforePermanent(const TurnItem& item) const;
   void NoteReply(size_t bytes);
-  void NoteTime(const TurnItem& item, const engine::Outcome& outcome);
+  void LookAtClock();
   static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
@@ -270,6 +270,7 @@ class Turn {
   int64_t pause_us_max_ = kFirstPauseUs;
   std::minstd_rand random_{std::random_device()()};
   bool is_full_ = false;
+  uint32_t executed_ = 0;  ///< Executions of items in this turn.
   size_t reply_bytes_ = 0;
   int64_t began_ms_ = 0;
   int64_t ms_max_ = model::kTurnMsMax;

@@ -91,6 +91,9 @@ inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 /// Time after which a turn begins no more requests.
 inline constexpr int64_t kTurnMsMax = 100;
+/// A turn looks at the clock after each so many requests, however short they seem: a short one may
+/// read or write a large row.
+inline constexpr uint32_t kItemsPerLook = 8;
 /// A turn looks at the clock after a request that has met more rows than these.
 inline constexpr uint64_t kShortFindRows = 100;
 /// A turn looks at the clock after a request that has more bytes than these.

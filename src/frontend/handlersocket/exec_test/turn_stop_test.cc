@@ -214,6 +214,18 @@ TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindRequestsThatMayBeLong) {
   }
 }
 
+// Each of them may have read a large row.
+TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindManyRequestsThoughEachIsShort) {
+  Peer& peer = Connect();
+  turn_.LimitTime(-1);
+  for (uint32_t i = 0; i < 2 * model::kItemsPerLook; ++i) Send(peer, "0\t=\t1\t1\n");
+  Run();
+  EXPECT_TRUE(turn_.is_full());
+  ASSERT_TRUE(peer.client.stopped());
+  EXPECT_EQ(model::kItemsPerLook, peer.client.stopped_at - turn_.items().data());
+  turn_.LimitTime(INT64_MAX);
+}
+
 // The client is not stopped before the item when the batch runs again: the item would be parsed and
 // executed again, too.
 TEST_F(TurnStopTest, ChangeThatCannotBeTakenBackIsMadeOnce) {

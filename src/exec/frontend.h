@@ -85,6 +85,9 @@ struct Item {
   /// A kReply whose reply may be large. It has changed nothing yet, and waits for room in the
   /// output as a request does.
   bool is_large = false;
+  /// A kReply whose Parse looks at all connections, or at all latencies: no further request of its
+  /// connection is parsed in this turn.
+  bool is_costly = false;
   bool closes = false;  ///< After its answer the connection ends; the input behind it is dropped.
   /// kSilentOpen: names that a DDL statement has locked are an outcome for the frontend, which has
   /// an answer without them, instead of something to wait for.

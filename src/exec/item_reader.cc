@@ -43,6 +43,10 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
     client.closes = item.item.closes;
     goes_on = goes_on && !client.closes && item.item.kind != Item::Kind::kAuthenticate;
+    if (item.item.is_costly && goes_on) {
+      client.has_more = true;
+      goes_on = false;
+    }
     place.turn.Added();
   }
   return goes_on ? Parsed::kMore : Parsed::kEnd;

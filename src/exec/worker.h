@@ -119,6 +119,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void RunTurn(engine::Session& session);
   void ClearArena();
   void Prepare(engine::Session& session);
+  bool IsParsingLong() const;
   void TakeInput(Client& client, engine::Session& session);
   void ReceiveFrom(Client& client);
   void Parse(Client& client, engine::Session& session);

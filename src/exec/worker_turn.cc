@@ -24,6 +24,10 @@ void Worker::RunTurn(engine::Session& session) {
     client.is_ready = false;
     if (client.is_retired()) continue;
     TakeInput(client, session);
+    if (client.has_more && IsParsingLong()) {
+      ++served;
+      break;
+    }
   }
   // The turn is full: clients that it has no room for come first in the next one.
   ready.insert(ready.end(), in_turn.begin() + static_cast<ptrdiff_t>(served), in_turn.end());
@@ -39,6 +43,12 @@ void Worker::RunTurn(engine::Session& session) {
   }
   AfterTurn(session);
   if (runs_batch) batches_->GatherOrRun(session);
+}
+
+// Most requests are parsed in less than a microsecond. What looks at all connections of a port
+// takes milliseconds, and a turn may have thousands of it.
+bool Worker::IsParsingLong() const {
+  return base::CoarseNowMs() - core_.clock.now_ms > model::kTurnMsMax;
 }
 
 // A batch may have taken an item over that lies in the arena. The turn has a new one then, or,

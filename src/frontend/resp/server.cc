@@ -203,6 +203,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       AppendRole(out);
       break;
     case Verb::kInfo:
+      item->is_costly = true;
       resp::AppendVerbatim(Info(arguments.subspan(1)), state_.version, &out);
       break;
     case Verb::kConfig:
@@ -221,6 +222,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       AppendScript(arguments, out);
       break;
     case Verb::kLatency:
+      item->is_costly = true;
       AppendLatency(arguments, out);
       break;
     case Verb::kSlowlog:
@@ -232,6 +234,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       break;
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");
+      item->is_costly = item->is_large || IsWord(arguments[1], "kill");
       AppendClient(arguments, out, item);
       break;
     case Verb::kCommand:

@@ -422,6 +422,16 @@ TEST_F(RespTest, AHistogramHasCallsOfMinutesUnderAnEndOfTheirOwn) {
       Ask("LATENCY HISTOGRAM get"));
 }
 
+TEST_F(RespTest, CommandsThatLookAtAllConnectionsOrLatenciesAreCostly) {
+  settings_.clients = &clients_;
+  frontend_.emplace(settings_);
+  for (const char* const line :
+       {"CLIENT LIST", "CLIENT KILL LADDR x:1", "INFO commandstats", "LATENCY HISTOGRAM"})
+    EXPECT_TRUE(Parse(std::string(line) + "\r\n").is_costly) << line;
+  for (const char* const line : {"CLIENT ID", "PING", "GET a"})
+    EXPECT_FALSE(Parse(std::string(line) + "\r\n").is_costly) << line;
+}
+
 TEST_F(RespTest, EveryCommandTellsItsKeysOrWhyNot) {
   for (const RespCommand& command : RespCommands()) {
     for (const char* const arguments : {"", " a", " a b", " a b c", " a 1 b"}) {

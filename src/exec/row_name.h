@@ -5,34 +5,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 
 #include "engine/index.h"
+#include "exec/key_hash.h"
 #include "model/request.h"
 
 namespace rowsocket::exec {
-
-/// Spreads all bits of `bits` over all bits of the result.
-inline uint64_t Mix(uint64_t bits) {
-  bits ^= bits >> 32;
-  bits *= 0x9E3779B97F4A7C15u;  // 2^64 divided by the golden ratio.
-  return bits ^ (bits >> 29);
-}
-
-inline uint64_t HashText(uint64_t seed, std::string_view text) {
-  uint64_t hash = Mix(seed + text.size());
-  for (; text.size() > 8; text.remove_prefix(8)) {
-    uint64_t word;
-    std::memcpy(&word, text.data(), sizeof(word));
-    hash = Mix(hash ^ word);
-  }
-  uint64_t word = 0;
-  // The text of NULL has no address, which memcpy must not be given even for 0 bytes.
-  if (!text.empty()) std::memcpy(&word, text.data(), text.size());
-  return Mix(hash ^ word);
-}
 
 inline uint64_t HashKey(uint64_t seed, std::span<const model::Value> key) {
   for (const model::Value& value : key) seed = HashText(seed + value.is_null(), value.text());

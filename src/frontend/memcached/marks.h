@@ -18,6 +18,7 @@
 #include <unordered_map>
 
 #include "base/mutex.h"
+#include "exec/key_hash.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -93,9 +94,7 @@ class MemcachedMarks {
   static MemcachedMark* Find(Marks& marks, uint64_t cas);
   static std::string NameOf(uint64_t container, std::string_view key);
 
-  Part& PartOf(const std::string& name) {
-    return parts_[std::hash<std::string>()(name) % parts_.size()];
-  }
+  Part& PartOf(const std::string& name) { return parts_[exec::HashText(0, name) % parts_.size()]; }
   /// Keeps a mark for a cas for which the row has none.
   void Keep(Part& part, const std::string& name, const MemcachedMark& mark, bool cas_grows)
       REQUIRES(part.mutex);

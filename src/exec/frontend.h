@@ -4,8 +4,9 @@
 //   kReply: Reply -> Finished       kOpen: Opened -> Reply -> Finished       kSilentOpen: Opened
 //   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
 // For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
-// lacks, answers nothing and parses the input again. Parse then gives another item, also where the
-// worker could not get what was lacking: otherwise the worker would parse for ever.
+// lacks, answers nothing and parses the input again; a refresh comes before its next turn, once for
+// all connections that ask in this one. Parse then gives another item, also where the worker could
+// not get what was lacking: otherwise the worker would parse for ever.
 // Threads: the worker's; Execute, Reply, ReplyError, Finished, VisitRows and AddWrites run on the
 // turn's thread, which is the worker's, its batch executor's or a lane's. While the connection is
 // away the worker calls name(), account(), answers(), errors(), held_bytes(), input_bytes_max,

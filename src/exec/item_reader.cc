@@ -37,7 +37,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
   if (is_handed_over) return Parsed::kFirstWrite;
   bool goes_on = true;
   if (item.item.is_silent()) {
-    goes_on = OpenSilently(client, session, place);
+    goes_on = GetSilently(client, session, place);
   } else {
     client.has_requests = client.has_requests || is_request;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
@@ -66,15 +66,15 @@ void ItemReader::Charge(Client& client, TurnItem& item, base::Arena& arena) cons
 
 // Spends `count` requests of the item's account. False: nothing is left.
 bool ItemReader::Spend(Client& client, const Item& item, uint32_t count) const {
-  AccountLimits* const limits = context_.account_limits;
+  AccountLimits* const limits = core_.context.account_limits;
   const uint32_t per_second = limits != nullptr ? limits->requests_per_second() : 0;
   const model::Account* const account = item.request.account;
   if (per_second == 0 || account == nullptr) return true;
   if (client.budget_account != account->id()) {
-    client.budget = limits->BudgetOf(*account, clock_.now_ms);
+    client.budget = limits->BudgetOf(*account, core_.clock.now_ms);
     client.budget_account = account->id();
   }
-  return client.budget->Spend(count, per_second, clock_.now_ms);
+  return client.budget->Spend(count, per_second, core_.clock.now_ms);
 }
 
 bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
@@ -86,12 +86,15 @@ bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& 
   return outcome.result != engine::Outcome::Result::kBusy;
 }
 
-// The input that led to the silent item is parsed again, at once or after the lane has waited.
-bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Place& place) const {
+// The input that led to the silent item is parsed again: at once, in the worker's next turn, or
+// after the lane has waited.
+bool ItemReader::GetSilently(Client& client, engine::Session& session, const Place& place) const {
   TurnItem& item = place.turn.items().back();
+  bool goes_on = true;
   if (item.item.kind == Item::Kind::kRefresh) {
     // An account that has nothing left is refused what it asks this for.
-    if (Spend(client, item.item, 0)) context_.prepare(session, true);
+    goes_on = !Spend(client, item.item, 0);
+    if (!goes_on) client.has_more = core_.must_refresh = true;
   } else {
     std::shared_ptr<engine::Index> index;
     const engine::Outcome outcome =
@@ -102,7 +105,7 @@ bool ItemReader::OpenSilently(Client& client, engine::Session& session, const Pl
   }
   place.turn.DropLast();
   client.frontend->Rewind();
-  return true;
+  return goes_on;
 }
 
 }  // namespace rowsocket::exec

@@ -30,20 +30,18 @@ class ItemReader {
     kFirstWrite,  ///< The last item of the turn writes, and a batch has to take it.
   };
 
-  ItemReader(const WorkerContext& context, const RoundClock& clock)
-      : context_(context), clock_(clock) {}
+  explicit ItemReader(WorkerCore& core) : core_(core) {}
 
   /// Takes one item off the client's input, into `place`.
   Parsed ReadOne(Client& client, engine::Session& session, const Place& place) const;
 
  private:
   static bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
-  bool OpenSilently(Client& client, engine::Session& session, const Place& place) const;
+  bool GetSilently(Client& client, engine::Session& session, const Place& place) const;
   void Charge(Client& client, TurnItem& item, base::Arena& arena) const;
   bool Spend(Client& client, const Item& item, uint32_t count) const;
 
-  const WorkerContext& context_;
-  const RoundClock& clock_;
+  WorkerCore& core_;
 };
 
 }  // namespace rowsocket::exec

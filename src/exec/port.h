@@ -34,8 +34,8 @@ struct PortSettings {
   /// Other machines may send passwords of accounts without TLS.
   bool takes_passwords_in_clear = false;
   bool writes = false;  ///< The frontends let writes through.
-  /// Brings up to date what the frontends share: before each turn, and with `now` when a frontend
-  /// asks for it. Called by workers, outside of a turn. May be empty.
+  /// Brings up to date what the frontends share: before each turn, with `now` when a frontend asked
+  /// for it in the turn before. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
   HandshakeSettings handshakes;
   /// Asked on a worker's thread once the server has started: whether the port may serve. If not,

@@ -31,7 +31,7 @@ Worker::Worker(const WorkerContext& context)
       logins_(core_, clients_, /*owner=*/*this),
       waits_(core_, clients_, held_, /*owner=*/*this),
       input_(waits_, logins_),
-      reader_(core_.context, core_.clock),
+      reader_(core_),
       inbox_(core_.loop),
       turn_(core_.stats, *context.commits),
       events_(kEventsMax) {

@@ -95,6 +95,8 @@ struct WorkerCore {
   LatencyBlock latency;
   HotRowSampler hot_rows;
   UsageBlock usage;
+  /// A frontend has asked for what its port's frontends share to be brought up to date (kRefresh).
+  bool must_refresh = false;
 
   /// Counts what a turn has executed: how much, by row, by table and account, and for the log of
   /// slow requests. These look at keys, values and indexes, which are there only until the input of

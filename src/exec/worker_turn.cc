@@ -1,6 +1,7 @@
 // How a worker's connections get through a turn.
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "exec/worker.h"
 
@@ -61,11 +62,14 @@ void Worker::ClearArena() {
   }
 }
 
-// Where memory runs out, what the frontends share stays as it was.
+// All connections that asked for a refresh in the turn before get one: what they had sent was
+// received before it. A refresh for each of them would let clients keep the worker busy with
+// reading the mapping tables. Where memory runs out, what the frontends share stays as it was.
 void Worker::Prepare(engine::Session& session) {
+  const bool now = std::exchange(core_.must_refresh, false);
   if (!core_.context.prepare) return;
   try {
-    core_.context.prepare(session, false);
+    core_.context.prepare(session, now);
   } catch (const std::bad_alloc&) {
     session.Rollback();
     session.ReleaseTables();

@@ -1,8 +1,9 @@
 // All containers and keyspaces as they are now: read from the mapping tables, published for every
 // connection.
 //
-// Flow: a worker calls Refresh before a turn, and at once where a name is not known; a change makes
-// a new Snapshot with a higher version; connections take it when they see the version.
+// Flow: before a turn a worker calls Refresh, or RefreshNow where the turn before met an unknown
+// name; a change makes a new Snapshot with a higher version; connections take it when they see the
+// version.
 // How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
 // request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later. A request
 // that meets a table which is no longer as its container says fails (IndexPin), and makes the next
@@ -69,7 +70,7 @@ class Catalog {
 
   /// Reads the mapping tables again when they are due. REQUIRES: no turn is open in the session.
   void Refresh(engine::Session& session);
-  /// Reads the mapping tables now, because a request has named an unknown container.
+  /// Reads the mapping tables now, because requests have named unknown containers.
   void RefreshNow(engine::Session& session);
   /// From now on the log is told where there are no containers.
   void ExpectContainers() { expects_containers_.store(true, std::memory_order_relaxed); }

@@ -11,7 +11,8 @@ namespace rowsocket::keyspace {
 namespace {
 
 constexpr int64_t kNotYet = INT64_MIN / 2;
-/// How old the last look may be when a request has shown that a mapped table has changed.
+/// How old the last look may be when a request has shown that a mapped table has changed, or names
+/// a disabled container.
 constexpr int64_t kStaleAgeMsMax = 5;
 /// How long such a request makes nobody look after a look that it caused has found no change.
 constexpr int64_t kStalePauseMs = 100;
@@ -124,6 +125,10 @@ void Catalog::Refresh(engine::Session& session) {
   if (!refresh_mutex_.TryLock()) return;
   const base::MutexLock lock(refresh_mutex_, std::adopt_lock);
   Read(session, now_ms);
+}
+
+bool Catalog::MayBeBehind() const {
+  return base::CoarseNowMs() - read_ms_.load(std::memory_order_relaxed) >= kStaleAgeMsMax;
 }
 
 bool Catalog::IsStale(int64_t now_ms) const {

@@ -72,6 +72,9 @@ class Catalog {
   void Refresh(engine::Session& session);
   /// Reads the mapping tables now, because requests have named unknown containers.
   void RefreshNow(engine::Session& session);
+  /// Whether it is some milliseconds since the mapping tables were read: soon enough for a request
+  /// that names a disabled container, whose definition may have been corrected.
+  bool MayBeBehind() const;
   /// From now on the log is told where there are no containers.
   void ExpectContainers() { expects_containers_.store(true, std::memory_order_relaxed); }
   /// From now on the store of RESP, where there is one, is among what expires.

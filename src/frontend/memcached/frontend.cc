@@ -207,11 +207,15 @@ void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   }
 }
 
+// Clients may name a disabled container all the time: it is looked up less often than one that is
+// not there.
 bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
+  bool has_disabled = false;
   for (const MemcachedTarget& target : work.targets) {
-    if (target.wrong == Wrong::kNoContainer || target.wrong == Wrong::kUnusable) return true;
+    if (target.wrong == Wrong::kNoContainer) return true;
+    has_disabled = has_disabled || target.wrong == Wrong::kUnusable;
   }
-  return false;
+  return has_disabled && shared_.keyspaces->catalog.MayBeBehind();
 }
 
 void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* item) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "frontend/memcached/memcached_fixture.h"
 
 namespace rowsocket::frontend {
@@ -209,6 +210,32 @@ TEST_F(MemcachedTest, RequestsThatCameTogetherHaveTheMappingReadOnce) {
   };
   EXPECT_EQ(1, refreshes("get @@none.a\r\nget @@none.b\r\nget k\r\nget @@broken.c\r\n"));
   EXPECT_EQ(1, refreshes("get @@none.a\r\n"));
+}
+
+TEST_F(MemcachedTest, ADisabledContainerIsLookedUpSeldomAndFollowed) {
+  constexpr int kAsks = 2000;
+  const std::string why = "SERVER_ERROR container broken is disabled";
+  EXPECT_TRUE(Ask("get @@broken.k\r\n").starts_with(why));
+  const int64_t begun_ms = base::CoarseNowMs();
+  int64_t refreshes = 0;
+  for (int i = 0; i < kAsks; ++i) {
+    base::Arena arena;
+    Item item;
+    frontend_->Parse("get @@broken.k\r\n", false, arena, &item);
+    if (item.kind != Item::Kind::kRefresh) continue;
+    ++refreshes;
+    frontend_->Rewind();
+    shared_->keyspaces->catalog.RefreshNow(session_);
+    frontend_->Parse("get @@broken.k\r\n", false, arena, &item);
+  }
+  EXPECT_GE((base::CoarseNowMs() - begun_ms) / 5 + 1, refreshes);
+  const Row whole = {"broken", "test", "demo", "id", "value", "0", "0", "0", "PRIMARY"};
+  Define({whole});
+  std::string reply;
+  do {
+    reply = Ask("get @@broken.k\r\n");
+  } while (reply.starts_with(why) && base::CoarseNowMs() - begun_ms < 20'000);
+  EXPECT_EQ("END\r\n", reply);
 }
 
 TEST_F(MemcachedTest, AFlushThatFailsLeavesTheOneThatIsToCome) {

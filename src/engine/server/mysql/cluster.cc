@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "engine/server/cluster_node.h"
 #include "engine/server/session_thd.h"
@@ -68,11 +69,15 @@ bool HasLostItsGroup() {
 constexpr unsigned long kGroupWaitSeconds = 30;
 
 /// Whether the group lets the next transaction begin: waits for what group_replication_consistency
-/// says, by the server's own call, which takes the time to wait from wait_timeout.
+/// says, by the server's own call, which takes the time to wait from wait_timeout. Whatever else
+/// asks for the session's wait_timeout gets its own.
 bool MayBegin(THD* thd, unsigned long seconds) {
-  thd->variables.net_wait_timeout = seconds;
+  auto& wait_timeout = thd->variables.net_wait_timeout;
+  const auto own = std::exchange(wait_timeout, seconds);
   int refused = 0;
-  return transaction_delegate->trans_begin(thd, refused) == 0 && refused == 0;
+  const bool may_begin = transaction_delegate->trans_begin(thd, refused) == 0 && refused == 0;
+  wait_timeout = own;
+  return may_begin;
 }
 
 }  // namespace

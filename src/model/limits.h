@@ -276,7 +276,7 @@ inline constexpr size_t kOpenRowsMax = 128;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;
 /// Bytes of the positions of the rows that one find_modify changes: all are found before the first
-/// is changed.
+/// is changed. With an IN list, the memory that recognizes a row which is found again counts too.
 inline constexpr size_t kFoundPositionsBytesMax = size_t{64} << 20;
 /// Bytes of memory for one value that a thread keeps for its next request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;

@@ -282,21 +282,23 @@ Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find&
   return outcome;
 }
 
-// Only an IN list can name a row twice.
+// Only an IN list can name a row twice: it takes memory, and counts, once.
 int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   handler* file = open.table->file;
   positions_.clear();
   std::unordered_set<std::string> seen;
   constexpr size_t kSeenBytes = 100;  // What the set takes for a position, about.
   const size_t row_bytes = file->ref_length + (may_repeat ? kSeenBytes : 0);
-  for (size_t bytes = row_bytes;; bytes += row_bytes) {
+  size_t bytes = 0;
+  for (;;) {
     const int error = finder_.Next();
     if (error == HA_ERR_END_OF_FILE) return 0;
     if (error != 0) return error;
-    if (bytes > model::kFoundPositionsBytesMax) return kTooManyRows;
     finder_.StorePosition();
     const std::string_view position(reinterpret_cast<const char*>(file->ref), file->ref_length);
     if (may_repeat && !seen.emplace(position).second) continue;
+    bytes += row_bytes;
+    if (bytes > model::kFoundPositionsBytesMax) return kTooManyRows;
     positions_.insert(positions_.end(), file->ref, file->ref + file->ref_length);
   }
 }

@@ -155,6 +155,25 @@ def test_times_in_in_lists_take_no_memory_of_their_own(make_server):
     assert resident_kib(server, at_most=True) < before + 25_000
 
 
+def test_rows_that_one_request_changes(make_server):
+    """64 MiB are enough for 21,156 rows of an IN list whose primary key has 3,000 bytes."""
+    server = make_server(options=["--handlersocket-values-max=30000"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE l")
+    sql.run("CREATE TABLE l.w (k VARBINARY(3000) PRIMARY KEY, v INT)")
+    sql.run("INSERT INTO l.w SELECT seq, 0 FROM l.seq_1_to_30000")
+    client = server.hs_wr()
+    assert client.open_index(0, "l", "w", "", "v") == OK
+
+    def changed(keys):
+        return client.request(*hs.find_tokens(0, "=", [""], len(keys), within=(0, keys), mod=["U", 1]))
+
+    assert changed([7] * 30_000) == reply(0, 1, 1)
+    assert changed(range(1, 21_001)) == reply(0, 1, 21_000)
+    assert changed(range(1, 22_001)) == refused(1, "resultsize")
+    assert sql.value("SELECT SUM(v) FROM l.w") == b"21000"
+
+
 def test_large_filters_are_forgotten(make_server):
     """Each request has a large value in another filter than the requests before it."""
     server = make_server()

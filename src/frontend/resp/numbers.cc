@@ -128,7 +128,8 @@ std::string PlainDecimal(std::string_view text) {
   if (point < text.size()) digits.append(text.substr(point + 1));
   const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
   if (!is_number || digits.size() > kDigitsMax) return {};
-  if (std::abs(exponent) > static_cast<int>(kDigitsMax)) return {};
+  constexpr auto kExponentMax = static_cast<int>(kDigitsMax);
+  if (exponent < -kExponentMax || exponent > kExponentMax) return {};
   // Where the point is to stand, counted from the first digit.
   int at = static_cast<int>(point) + exponent;
   if (at < 1) digits.insert(0, static_cast<size_t>(1 - at), '0');

@@ -262,7 +262,7 @@ void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t comm
   if (!is_exec && calls.size() == 1) {
     item->index = calls[0].index;
     item->request = calls[0].request;
-    item->is_composite = calls[0].verb == Verb::kFlush;
+    item->is_composite = IsFlush(calls[0].verb);
     return;
   }
   MarkAbsent(work.calls);

@@ -324,13 +324,13 @@ std::string_view TakeScan(std::string_view schema, std::string_view database, Re
     scan.pattern = call->arguments[1];
     if (scan.pattern.size() > model::kRespKeysPatternBytesMax) return kRespLongKeysPattern;
   }
-  if (call->verb == Verb::kFlush) {
+  if (IsFlush(call->verb)) {
     const auto& arguments = call->arguments;
     const bool knows =
         arguments.size() == 1 ||
         (arguments.size() == 2 && (IsWord(arguments[1], "async") || IsWord(arguments[1], "sync")));
     if (!knows) return kSyntax;
-    if (IsWord(arguments[0], "flushall")) scan.database = {};
+    if (call->verb == Verb::kFlushAll) scan.database = {};
   }
   call->may_be_string = call->is_string = true;
   return lists ? LocateScan(schema, keyspaces, arena, call) : std::string_view();
@@ -354,8 +354,8 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
   RespScan& scan = *call.scan;
   model::Find& find = call.request.find;
   find.op = model::CompareOp::kGe;
-  find.limit = call.verb == Verb::kFlush ? model::kFlushChunkRows : scan.rows;
-  if (call.verb == Verb::kFlush) {
+  find.limit = IsFlush(call.verb) ? model::kFlushChunkRows : scan.rows;
+  if (IsFlush(call.verb)) {
     find.modification = model::Modification::kDelete;
     find.wants_pre_images = true;
   }
@@ -382,7 +382,7 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
 
 Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
-  if (call.verb == Verb::kFlush) return Flush(call, session, out);
+  if (IsFlush(call.verb)) return Flush(call, session, out);
   if (call.verb == Verb::kRandomKey) return ExecuteRandomKey(work, call, session, out);
   if (call.verb == Verb::kDbSize) return CountKeys(call, session, out);
   return ListKeys(work, call, reply_bytes_max, session, out);

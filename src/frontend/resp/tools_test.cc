@@ -193,6 +193,23 @@ TEST_F(RespTest, TheGrantThatIsMissingIsAllThatARenameNeeds) {
   EXPECT_EQ(begin + end, Ask("COPY a b"));
 }
 
+TEST_F(RespTest, FlushAllNeedsDeleteAloneAndItsRefusalSaysSo) {
+  settings_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(settings_);
+  bool reads = false;
+  store_.SetHook([&reads](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kJudge) return engine::Outcome();
+    if (call.request != nullptr)
+      reads = !call.request->find.key.empty() || call.request->find.wants_pre_images;
+    return engine::Outcome::Fail(model::ErrorCode::kDenied);
+  });
+  const std::string end = "DELETE ON `rowsocket`.`store` TO 'app'@'%'\r\n";
+  EXPECT_EQ("-NOPERM a privilege is missing: GRANT " + end, Ask("FLUSHALL"));
+  EXPECT_FALSE(reads);
+  EXPECT_EQ("-NOPERM a privilege is missing: GRANT SELECT, " + end, Ask("FLUSHDB"));
+  EXPECT_TRUE(reads);
+}
+
 TEST_F(RespTest, InfoHasTheTimeOnProcessors) {
   const std::string info = Ask("INFO");
   EXPECT_NE(std::string::npos, info.find("# CPU\r\nused_cpu_sys:"));

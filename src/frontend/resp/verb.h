@@ -78,7 +78,8 @@ enum class RespVerb : uint8_t {
   kDbSize,
   kRandomKey,
   kInfoKeys,  ///< A part of INFO: counts the keys of each database.
-  kFlush,
+  kFlushDb,
+  kFlushAll,
   // Of a string in the store:
   kGet,
   kSet,
@@ -210,7 +211,8 @@ inline constexpr auto kRespVerbs = [] {
       {Verb::kDbSize, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
       {Verb::kRandomKey, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
       {Verb::kInfoKeys, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
-      {Verb::kFlush, Part::kManyKeys, Fields::kNone, 0, "SELECT, DELETE"},
+      {Verb::kFlushDb, Part::kManyKeys, Fields::kNone, 0, "SELECT, DELETE"},
+      {Verb::kFlushAll, Part::kManyKeys, Fields::kNone, 0, "DELETE"},
       {Verb::kGet, Part::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
       {Verb::kSet, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
       {Verb::kSetEx, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
@@ -249,6 +251,10 @@ constexpr bool IsStringVerb(RespVerb verb) {
 }
 constexpr bool NamesManyKeys(RespVerb verb) {
   return TraitsOf(verb).part == RespVerbPart::kManyKeys;
+}
+/// Whether the command empties the store, or a database of it.
+constexpr bool IsFlush(RespVerb verb) {
+  return verb == RespVerb::kFlushDb || verb == RespVerb::kFlushAll;
 }
 constexpr bool IsGeneric(RespVerb verb) { return TraitsOf(verb).part == RespVerbPart::kAnyKey; }
 constexpr bool NamesFields(RespVerb verb) { return TraitsOf(verb).fields != RespFields::kNone; }

@@ -99,7 +99,7 @@ def test_the_error_has_the_grant_that_is_missing(server):
     commands = (("HGETALL", "product:7"), ("HSET", "product:8", "name", "Cup"), ("HINCRBY", "product:8", "stock", 0),
                 ("HDEL", "product:8", "price"), ("DEL", "shop.line:9:z"), ("GET", "k"), ("SET", "k", 1), ("GETDEL", "k"),
                 ("EXPIRE", "k", 10), ("PERSIST", "k"), ("GETEX", "k", "EX", 9), ("APPEND", "k", 1), ("DEL", "k"), ("INCR", "k"),
-                ("EXISTS", "k"), ("RENAME", "a", "b"), ("RENAMENX", "b", "a"), ("COPY", "a", "c"), ("SCAN", 0), ("FLUSHDB",))
+                ("EXISTS", "k"), ("RENAME", "a", "b"), ("RENAMENX", "b", "a"), ("COPY", "a", "c"), ("SCAN", 0), ("FLUSHDB",), ("FLUSHALL",))
     sql.run("INSERT INTO rowsocket.store (db, k, v) VALUES (0, 'a', '1')")
     for command in commands:
         client = Client(server.resp_port)

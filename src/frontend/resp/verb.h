@@ -231,9 +231,11 @@ inline constexpr auto kRespVerbs = [] {
        "SELECT, INSERT, UPDATE"},
       {Verb::kMSetNx, Part::kString, Fields::kNone, kHasPairs, "SELECT, INSERT, UPDATE"},
       {Verb::kEval, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE, DELETE"},
+      // A refusal of RENAME or COPY names what all parts of the command need: PrivilegesOf joins
+      // it.
       {Verb::kMoveTake, Part::kMove, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
       {Verb::kMovePut, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kMoveRemove, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kMoveRemove, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
   });
 }();
 

@@ -1,8 +1,5 @@
-// What a client is told of an error, with the prefix by which clients tell errors apart.
-#include <string>
+#include "frontend/resp/error_text.h"
 
-#include "frontend/resp/rows.h"
-#include "frontend/resp/store.h"
 #include "model/cause_texts.h"
 #include "model/error_number.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "exec/write_set.h"
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"

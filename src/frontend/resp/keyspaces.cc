@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/fields.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/move.h"
-#include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
 
 namespace rowsocket::frontend {

@@ -2,8 +2,8 @@
 // them (ROW.OUTCOME).
 #include <string>
 
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/frontend.h"
-#include "frontend/resp/rows.h"
 
 namespace rowsocket::frontend {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "frontend/resp/command.h"
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/resp_fixture.h"
-#include "frontend/resp/rows.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/frontend.h"
-#include "frontend/resp/rows.h"
 #include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {

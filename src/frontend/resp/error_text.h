@@ -1,0 +1,31 @@
+// What a client is told of an error, with the prefix by which clients tell errors apart.
+//
+// Threads: const, any.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "frontend/resp/work.h"
+#include "model/account.h"
+#include "model/error.h"
+
+namespace rowsocket::frontend {
+
+/// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
+std::string Blame(size_t number);
+/// The error of an EXEC that is refused before anything of it is tried.
+std::string RespNothingDone(std::string_view why);
+/// The error that a client gets, with its prefix.
+std::string RespErrorText(const model::Error& error, const RespWork& work);
+/// The error of a call that names fields which its table does not have, or which
+/// rowsocket.keyspaces leaves out.
+std::string RespNoField(const RespCall& call);
+/// The error of a call whose keyspace is of a table that is not there. `tells`: the client may know
+/// the table's name.
+std::string RespNoTable(const RespCall& call, bool tells);
+/// The error of a call whose account lacks a privilege: with the GRANT.
+std::string RespDeniedText(const RespCall& call, const model::Account& account);
+
+}  // namespace rowsocket::frontend

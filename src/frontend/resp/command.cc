@@ -280,7 +280,7 @@ static_assert(std::is_sorted(std::begin(kCommands), std::end(kCommands),
 
 static_assert(std::size(kCommands) + 1 == kRespCommandNumbers);
 
-constexpr size_t kNameBytesMax = 24;
+constexpr size_t kCommandNameBytesMax = 24;
 
 char LowerByte(char byte) {
   return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
@@ -299,8 +299,8 @@ uint16_t NumberOf(const RespCommand& command) {
 }
 
 const RespCommand* FindRespCommand(std::string_view name) {
-  if (name.size() > kNameBytesMax) return nullptr;
-  char lower[kNameBytesMax];
+  if (name.size() > kCommandNameBytesMax) return nullptr;
+  char lower[kCommandNameBytesMax];
   std::transform(name.begin(), name.end(), lower, LowerByte);
   const std::string_view wanted(lower, name.size());
   const auto* const found = std::lower_bound(

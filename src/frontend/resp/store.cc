@@ -202,7 +202,7 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
 }
 
 /// Says what the command may do to its row, for the rights of its account.
-void SetEditPermissions(const RespCall& call, base::Arena& arena, model::Edit* edit) {
+void SetStringEditRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
   const Verb verb = call.verb;
   const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
                             verb == Verb::kMoveRemove || call.script == RespScript::kRelease ||
@@ -446,7 +446,7 @@ std::string_view PrepareString(RespCall& call, base::Arena& arena) {
   call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
-  SetEditPermissions(call, arena, &request.edit);
+  SetStringEditRights(call, arena, &request.edit);
   return PrepareChange(call, arena);
 }
 

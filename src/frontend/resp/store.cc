@@ -326,11 +326,12 @@ void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange&
 
 }  // namespace
 
-int64_t TimeUntil(const RespCall& call, int64_t ms) {
-  if (ms == keyspace::kNever) return -1;
-  if (call.verb == Verb::kTtl) ms = std::max<int64_t>(ms - ExpiryClockMs(call), 0);
+int64_t TimeUntil(const RespCall& call, int64_t expires_ms) {
+  if (expires_ms == keyspace::kNever) return -1;
+  const int64_t answer_ms =
+      call.verb == Verb::kTtl ? std::max<int64_t>(expires_ms - ExpiryClockMs(call), 0) : expires_ms;
   const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
-  return is_ms ? ms : ms / 1000 + (ms % 1000 >= 500 ? 1 : 0);
+  return is_ms ? answer_ms : answer_ms / 1000 + (answer_ms % 1000 >= 500 ? 1 : 0);
 }
 
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {

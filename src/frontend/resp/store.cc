@@ -94,7 +94,8 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   return {};
 }
 
-/// Of the scripts that rate limiters send: what is added, and for how long a number is kept.
+/// Reads the arguments of the scripts that rate limiters send: what is added, and for how long a
+/// number is kept.
 std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
@@ -115,7 +116,7 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   return {};
 }
 
-/// Of the scripts that compare the string with a text, and set another one.
+/// Reads the arguments of the scripts that compare the string with a text and set another one.
 std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;

@@ -203,7 +203,6 @@ class RespFrontend final : public exec::Frontend {
     kAgain,  ///< The call was changed, and another index is to be looked for.
     kNo,     ///< AskForIndex comes next.
     kWrong,  ///< `*error` says why the call is refused.
-    kNone,   ///< `*error` says why the index could not be opened a moment ago.
   };
   Found FindIndex(RespCall& call, base::Arena& arena, std::string* error);
   /// Makes the item one that asks for the call's index. False: that has been asked before, and

@@ -43,7 +43,7 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
       call.skips_unknown = MayLackFields(call) && known->error.code == ErrorCode::kFld;
       if (call.skips_unknown) return Found::kAgain;
       *error = TextOf(known->error, RespWork(), &call);
-      return Found::kNone;
+      return Found::kWrong;
     }
   }
   const std::string_view why = PrepareCall(call, account(), arena);

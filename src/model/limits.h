@@ -40,9 +40,6 @@ struct Limits {
 /// Bytes of a client's first input that Frontend::RefusePlain is shown, so that it knows in which
 /// dialect to answer; as many as the header of memcached's binary dialect has.
 inline constexpr size_t kFirstBytesMax = 24;
-/// Bytes of a line of HandlerSocket, or of a request of RESP, that are read before the connection
-/// has authenticated.
-inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
 /// Bytes of the name of a table, an index or a column that a client opens (the server's own limit,
 /// NAME_LEN, is below it), and of a client's name.
 inline constexpr size_t kNameBytesMax = 256;
@@ -126,6 +123,8 @@ inline constexpr int kSessionTickMs = 200;
 
 // HandlerSocket.
 
+/// Bytes of a line of HandlerSocket that are read before the connection has authenticated.
+inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
 /// Columns, filter columns included, of all ids of a connection, for each id that it may have.
 inline constexpr size_t kOpenColumnsOfAnId = 64;
 /// Columns of all ids of a connection, where kOpenColumnsOfAnId for each id would be fewer.
@@ -167,6 +166,8 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 /// Arguments that a client of RESP may send before it has logged in, the command's name included:
 /// as many as Redis takes.
 inline constexpr size_t kRespArgumentsMaxBeforeLogin = 10;
+/// Bytes of a request of RESP that are read before its client has logged in.
+inline constexpr size_t kRespUnauthenticatedBytesMax = size_t{16} << 10;
 /// Arguments that a client of RESP may send once it has logged in, the command's name included: as
 /// many as Redis takes. A command with more than kRespWordsMax of them is refused.
 inline constexpr size_t kRespArgumentsMax = 1'048'576;

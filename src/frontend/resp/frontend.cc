@@ -52,14 +52,13 @@ RespFrontend::~RespFrontend() {
 
 size_t RespFrontend::input_bytes_max() const {
   // All of the arguments, and behind them the bytes that the parser takes for a count too long.
-  return (is_logged_in_ ? settings_.limits.line_bytes_max
-                        : model::kUnauthenticatedLineBytesMax * 4) +
+  return (is_logged_in_ ? settings_.limits.line_bytes_max : model::kRespUnauthenticatedBytesMax) +
          resp::kCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits RespFrontend::request_limits() const {
   if (is_logged_in_) return {model::kRespArgumentsMax, settings_.limits.line_bytes_max, true};
-  return {model::kRespArgumentsMaxBeforeLogin, model::kUnauthenticatedLineBytesMax * 4, false};
+  return {model::kRespArgumentsMaxBeforeLogin, model::kRespUnauthenticatedBytesMax, false};
 }
 
 void RespFrontend::Rewind() {

@@ -24,10 +24,13 @@ RequestStep FailAt(char got, base::Arena& arena) {
   return Fail({text, kFront.size() + 2});
 }
 
-/// The number of a line `*3` or `$5`, without its first byte.
 enum class Read : uint8_t { kNumber, kNeedMore, kTooLong, kWrong };
+
 /// Whether zeros stand in front of a number, which Redis takes for no number.
 bool IsPadded(std::string_view digits) { return digits.size() > 1 && digits.front() == '0'; }
+
+/// Reads the number of a line `*3` or `$5`, without its first byte. `*size`: the bytes of the
+/// number and the line's end.
 Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
   // The lines that clients send: few digits, and all of it there.
   constexpr size_t kDigitsMax = 9;

@@ -1,11 +1,11 @@
 // Cuts the bytes that a client of RESP has sent into requests: arrays of bulk strings, and inline
 // commands as people type them.
 //
-// Flow: receive; Next until it says kNeedMore; receive more. A request that is not whole is parsed
-// again from its first byte when more has come.
+// Flow: receive; NextRequest until its outcome is kNeedMore; receive more. A request that is not
+// whole is parsed again from its first byte when more has come.
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them. Errors: the texts of Redis 7.2,
-// after which the connection ends.
+// and one of our own where the CR LF behind an argument is missing. After each the connection ends.
 // Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
 #pragma once
 

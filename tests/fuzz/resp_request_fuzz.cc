@@ -1,8 +1,9 @@
 // libFuzzer target: any bytes as a client of RESP sends them, behind one byte that chooses limits.
 //
 // The target asserts the promises of request.h: no more is consumed than there is; arguments are
-// within the limits; a beginning of a request never is another request; what the pattern of a
-// request takes, NextRequest takes, too.
+// within the limits; a beginning of a request never is another request, and what was noted of it
+// changes nothing of the whole request; what the pattern of a request takes, NextRequest takes,
+// too.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -55,15 +56,19 @@ bool RunOne(std::string_view* input, const RequestLimits& limits, RequestPattern
           "a request has arguments, within the limit");
   const std::vector<std::string> whole = Texts(step);
   pattern->Note(exact, NextRequest(exact, limits, arena).arguments);
+  RequestProgress progress;
   for (size_t size = 0; size < step.consumed; size += 1 + size / 8) {
     // A copy of its own, so that ASan sees a byte read past its end.
     const std::vector<char> bytes(exact.begin(), exact.begin() + static_cast<ptrdiff_t>(size));
     base::Arena other;
-    const RequestStep beginning = NextRequest({bytes.data(), bytes.size()}, limits, other);
+    const RequestStep beginning =
+        NextRequest({bytes.data(), bytes.size()}, limits, other, &progress);
     Require(beginning.outcome == Outcome::kNeedMore, "a beginning of a request needs more");
   }
   base::Arena again;
   Require(Texts(NextRequest(exact, limits, again)) == whole, "what follows makes no difference");
+  Require(Texts(NextRequest(exact, limits, again, &progress)) == whole,
+          "what was noted of its beginning makes no difference");
   return true;
 }
 

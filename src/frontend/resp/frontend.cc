@@ -62,6 +62,7 @@ resp::RequestLimits RespFrontend::request_limits() const {
 }
 
 void RespFrontend::Rewind() {
+  requests_.Rewind();
   if (std::exchange(last_parse_said_later_, false)) return;
   skips_one_ = false;
 }

@@ -19,7 +19,8 @@ resp::RequestStep RespRepeatedRequests::Next(std::string_view input,
                                              base::Arena& arena) {
   resp::RequestStep step;
   repeats_ = pattern_.Take(input, limits, arena, &step);
-  if (!repeats_) step = resp::NextRequest(input, limits, arena);
+  if (!repeats_) step = resp::NextRequest(input, limits, arena, &progress_);
+  if (step.outcome != resp::RequestStep::Outcome::kNeedMore) progress_ = {};
   return step;
 }
 

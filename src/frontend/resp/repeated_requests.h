@@ -2,7 +2,8 @@
 // again, for another key.
 //
 // Flow: Next takes a request off the input, CommandOf says which command it is, and Note is told of
-// each one that was taken and is on rows.
+// each one that was taken and is on rows. Where Next has not taken one, the next input begins with
+// the same bytes, unless Rewind was called.
 // Threads: one at a time.
 #pragma once
 
@@ -20,6 +21,8 @@ class RespRepeatedRequests {
  public:
   resp::RequestStep Next(std::string_view input, const resp::RequestLimits& limits,
                          base::Arena& arena);
+  /// The input that comes next may be another one.
+  void Rewind() { progress_ = {}; }
   /// Whether the request that Next has taken last differs from the pattern in its key alone.
   bool repeats() const { return repeats_; }
   /// The command of this name, in any case; null: there is none.
@@ -30,6 +33,7 @@ class RespRepeatedRequests {
             std::string_view bytes);
 
  private:
+  resp::RequestProgress progress_;             ///< Of a request that is not whole.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;                      ///< As the client wrote it.
   /// A request of which the next one may differ in its key alone. Of commands on rows alone, so

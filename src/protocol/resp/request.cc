@@ -137,15 +137,14 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
 }
 
 /// A request with more arguments is read to its end before there is room for its arguments.
-constexpr int64_t kFewArguments = 256;
-/// The bytes of an empty argument, `$0` and two ends of lines.
-constexpr uint64_t kArgumentBytesMin = 6;
+constexpr size_t kFewArguments = 256;
 
-/// Takes `count` arguments off the input, the first of which begins at `at`. `arguments`: where
-/// they go; null: nowhere.
-RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, int64_t count,
-                          size_t at, base::Arena& arena, std::string_view* arguments) {
-  for (int64_t i = 0; i < count; ++i) {
+/// Takes those of `count` arguments off the input that have not come yet, and says so in `*come`.
+/// `arguments`: where they go; null: nowhere.
+RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, size_t count,
+                          base::Arena& arena, RequestProgress* come, std::string_view* arguments) {
+  for (; come->arguments < count; ++come->arguments) {
+    size_t at = come->at;
     if (at == input.size()) return {};
     if (input[at] != '$') return FailAt(input[at], arena);
     int64_t length = 0;
@@ -171,16 +170,17 @@ RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, i
     if (input[at + bytes] != '\r' || input[at + bytes + 1] != '\n') {
       return Fail("expected CR LF behind a bulk string");
     }
-    if (arguments != nullptr) arguments[i] = input.substr(at, bytes);
-    at += bytes + 2;
+    if (arguments != nullptr) arguments[come->arguments] = input.substr(at, bytes);
+    come->at = at + bytes + 2;
   }
-  return {Outcome::kRequest, at, {}, {}};
+  return {Outcome::kRequest, come->at, {}, {}};
 }
 
 }  // namespace
 
 // No room is made for many arguments before they have come: a few bytes would take much memory.
-RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
+RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
+                        RequestProgress* progress) {
   if (input.empty()) return {};
   if (input.front() != '*') return NextInline(input, limits, arena);
   int64_t count = 0;
@@ -201,17 +201,17 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
     return Fail(limits.is_in ? "invalid multibulk length" : "unauthenticated multibulk length");
   }
   if (at == input.size()) return {};
-  if (count > kFewArguments) {
-    const bool has_room_for_all =
-        static_cast<uint64_t>(count) * kArgumentBytesMin <= input.size() - at;
-    if (!has_room_for_all && input.size() < limits.bytes_max)
-      return input[at] == '$' ? RequestStep() : FailAt(input[at], arena);
-    const RequestStep read = TakeArguments(input, limits, count, at, arena, nullptr);
+  const auto words = static_cast<size_t>(count);
+  RequestProgress all{0, at};  // All arguments are to be taken.
+  if (words > kFewArguments) {
+    RequestProgress unnoted;
+    if (progress == nullptr) progress = &unnoted;
+    if (progress->at == 0) *progress = all;
+    const RequestStep read = TakeArguments(input, limits, words, arena, progress, nullptr);
     if (read.outcome != Outcome::kRequest) return read;
   }
-  const std::span<std::string_view> arguments =
-      arena.Allocate<std::string_view>(static_cast<size_t>(count));
-  RequestStep step = TakeArguments(input, limits, count, at, arena, arguments.data());
+  const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(words);
+  RequestStep step = TakeArguments(input, limits, words, arena, &all, arguments.data());
   if (step.outcome == Outcome::kRequest) step.arguments = arguments;
   return step;
 }

@@ -2,7 +2,7 @@
 // commands as people type them.
 //
 // Flow: receive; NextRequest until its outcome is kNeedMore; receive more. A request that is not
-// whole is parsed again from its first byte when more has come.
+// whole is read again from its first byte when more has come, but for what RequestProgress has.
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them. Errors: the texts of Redis 7.2,
 // and one of our own where the CR LF behind an argument is missing. After each the connection ends.
@@ -43,7 +43,17 @@ struct RequestStep {
   std::string_view error;
 };
 
-RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena);
+/// The arguments that have come of a request of many, which is not whole. A client could keep a
+/// thread busy with single bytes if each had them all read again.
+struct RequestProgress {
+  size_t arguments = 0;  ///< How many have come.
+  size_t at = 0;         ///< Where the next one begins; 0: nothing is known.
+};
+
+/// `progress`: empty, or what the last call has left there, which was given the beginning of this
+/// input and whose outcome was kNeedMore. Null: nothing is known, and nothing is noted.
+RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
+                        RequestProgress* progress = nullptr);
 
 /// A request whose second argument may be another one: clients send the same command again and
 /// again, for another key. What it takes, NextRequest would take, too, with the same arguments.

@@ -79,6 +79,42 @@ TEST(RespRequest, ManyArgumentsTakeNoMemoryBeforeTheyHaveCome) {
   EXPECT_EQ(step.consumed, whole.size());
 }
 
+// Bytes that have been read are spoiled: whoever read them again would find an error.
+TEST(RespRequest, OfManyArgumentsThoseThatHaveComeAreNotReadAgain) {
+  const RequestLimits limits{size_t{1} << 20, size_t{16} << 20, true};
+  std::string come = "*1000\r\n", spoiled = come;
+  for (int i = 0; i < 999; ++i) come += "$1\r\nx\r\n";
+  spoiled.resize(come.size(), '!');
+  base::Arena arena;
+  RequestProgress progress;
+  EXPECT_EQ(NextRequest(come, limits, arena, &progress).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(progress.arguments, 999u);
+  EXPECT_EQ(progress.at, come.size());
+  const std::string last = "$2\r\nyz\r\n";
+  for (size_t size = 0; size < last.size(); ++size) {
+    const std::string input = spoiled + last.substr(0, size);
+    EXPECT_EQ(NextRequest(input, limits, arena, &progress).outcome, Outcome::kNeedMore) << size;
+  }
+  const std::string whole = come + last;
+  const RequestStep step = NextRequest(whole, limits, arena, &progress);
+  ASSERT_EQ(step.outcome, Outcome::kRequest);
+  EXPECT_EQ(step.arguments.size(), 1000u);
+  EXPECT_EQ(step.arguments.back(), "yz");
+  EXPECT_EQ(step.consumed, whole.size());
+}
+
+TEST(RespRequest, AnErrorIsFoundBehindArgumentsThatHaveCome) {
+  const RequestLimits limits{1000, 1u << 20, true};
+  std::string input = "*300\r\n";
+  for (int i = 0; i < 200; ++i) input += "$1\r\nx\r\n";
+  base::Arena arena;
+  RequestProgress progress;
+  EXPECT_EQ(NextRequest(input, limits, arena, &progress).outcome, Outcome::kNeedMore);
+  const RequestStep step = NextRequest(input + "GET", limits, arena, &progress);
+  EXPECT_EQ(step.outcome, Outcome::kError);
+  EXPECT_EQ(step.error, "expected '$', got 'G'");
+}
+
 TEST(RespRequest, InlineCommands) {
   EXPECT_EQ("6|PING", Parse("PING\r\n"));
   EXPECT_EQ("5|PING", Parse("PING\n"));

@@ -1,0 +1,51 @@
+#include "frontend/resp/repeated_requests.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "frontend/resp/resp_fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+using Came = resp::RequestStep::Outcome;
+constexpr resp::RequestLimits kLimits{1000, 1u << 20, true};
+
+std::string Bulk(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+/// The command with 300 keys.
+std::string OfManyKeys(const std::string& name) {
+  std::string request = "*301\r\n" + Bulk(name);
+  for (int i = 0; i < 300; ++i) request += Bulk("k");
+  return request;
+}
+
+// The front is spoiled: whoever read it again would find an error.
+TEST(RespRepeatedRequests, ARequestThatIsNotWholeIsReadOnFromWhereItEnded) {
+  const std::string request = OfManyKeys("MGET");
+  std::string input = request.substr(0, request.size() - 3);
+  base::Arena arena;
+  RespRepeatedRequests requests;
+  EXPECT_EQ(requests.Next(input, kLimits, arena).outcome, Came::kNeedMore);
+  input.replace(6, 1000, 1000, '!');
+  EXPECT_EQ(requests.Next(input, kLimits, arena).outcome, Came::kNeedMore);
+  EXPECT_EQ(requests.Next(request, kLimits, arena).outcome, Came::kRequest);
+  EXPECT_EQ(requests.Next(input, kLimits, arena).outcome, Came::kError) << "another request";
+}
+
+TEST_F(RespTest, WhatHasComeOfARequestIsForgottenWhereOtherInputComes) {
+  const std::string request = OfManyKeys("MGET");
+  Parse(request.substr(0, request.size() - 3));
+  EXPECT_EQ(parsed_, exec::Frontend::Parsed::kNeedMore);
+  frontend_->Rewind();
+  const std::string other = OfManyKeys("EXISTS");
+  const exec::Item item = Parse(other);
+  EXPECT_EQ(consumed_, other.size());
+  EXPECT_EQ(":0\r\n", Run(item));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

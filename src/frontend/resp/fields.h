@@ -4,9 +4,11 @@
 // Threads: pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/session.h"
 #include "frontend/resp/work.h"
@@ -35,6 +37,13 @@ bool HideFields(RespCall* call);
 /// Whether a field that the call's table has no column for is just absent: a name that is read, or
 /// that is to go.
 bool MayLackFields(const RespCall& call);
+/// Sorts the names, and leaves each of them once. One command may have as many names as
+/// kRespWordsMax allows: to look for each among all others would keep its worker busy.
+template <typename Name>
+void LeaveEachOnce(std::vector<Name>* names) {
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+}
 /// Leaves the columns that a command may open. `all`: the command reads all fields.
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names);
 

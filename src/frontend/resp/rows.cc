@@ -304,17 +304,13 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   }
   if (!NamesFields(verb)) return;
   if (TraitsOf(verb).fields == RespFields::kPairs) {
-    for (size_t i = 2; i + 1 < arguments.size(); i += 2) {
-      const auto known = std::find(names->columns.begin(), names->columns.end(), arguments[i]);
-      if (known == names->columns.end()) names->columns.emplace_back(arguments[i]);
-    }
+    for (size_t i = 2; i + 1 < arguments.size(); i += 2) names->columns.emplace_back(arguments[i]);
+    LeaveEachOnce(&names->columns);
   } else if (verb == Verb::kHMGet) {
     names->columns.assign(arguments.begin() + 2, arguments.end());
   } else if (verb == Verb::kHDel) {
     names->columns.assign(arguments.begin() + 2, arguments.end());
-    std::sort(names->columns.begin(), names->columns.end());
-    names->columns.erase(std::unique(names->columns.begin(), names->columns.end()),
-                         names->columns.end());
+    LeaveEachOnce(&names->columns);
   } else {
     names->columns.emplace_back(arguments[2]);
   }

@@ -1,0 +1,54 @@
+#include "frontend/resp/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "frontend/resp/resp_fixture.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+size_t comparisons = 0;
+
+struct CountedName {
+  size_t name = 0;
+  friend bool operator<(const CountedName& a, const CountedName& b) {
+    ++comparisons;
+    return a.name < b.name;
+  }
+  friend bool operator==(const CountedName& a, const CountedName& b) {
+    ++comparisons;
+    return a.name == b.name;
+  }
+};
+
+TEST(RespFields, ManyNamesAreNotComparedEachWithAllOthers) {
+  constexpr size_t kPairs = (model::kRespWordsMax - 2) / 2, kDifferent = kPairs / 2;
+  std::vector<CountedName> names;
+  for (size_t i = 0; i < kPairs; ++i) names.push_back({i * 7919 % kDifferent});
+  comparisons = 0;
+  LeaveEachOnce(&names);
+  EXPECT_EQ(names.size(), kDifferent);
+  EXPECT_LT(comparisons, 40 * kPairs);
+}
+
+TEST_F(RespTest, HSetOpensEachOfItsFieldsOnceInTheirOrder) {
+  std::vector<std::string> opened;
+  store_.SetHook([&opened](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kOpenIndex) opened = call.names->columns;
+    return engine::Outcome();
+  });
+  EXPECT_EQ(":1\r\n", Ask("HSET t:1 w a v 11 w b v 12"));
+  EXPECT_EQ(opened, (std::vector<std::string>{"v", "w"}));
+  EXPECT_EQ("*2\r\n$2\r\n12\r\n$1\r\nb\r\n", Ask("HMGET t:1 v w"));
+  opened.clear();
+  EXPECT_EQ("+OK\r\n", Ask("HMSET t:1 w c v 13"));
+  EXPECT_EQ(opened, (std::vector<std::string>{"v", "w"}));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

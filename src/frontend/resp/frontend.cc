@@ -6,11 +6,10 @@
 #include "base/clock.h"
 #include "exec/write_set.h"
 #include "frontend/resp/error_text.h"
-#include "frontend/resp/move.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
+#include "frontend/resp/unit_run.h"
 #include "frontend/resp/watch.h"
-#include "keyspace/time.h"
 
 namespace rowsocket::frontend {
 
@@ -329,9 +328,6 @@ std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work
 
 Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
                                   base::Buffer& out) const {
-  const struct Forgetting {
-    ~Forgetting() { ForgetMoved(); }
-  } forgetting;
   RespWork& work = RespWorkOf(item);
   Unit& unit = *item.unit;
   for (RespCall& call : work.calls) {
@@ -341,64 +337,26 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   const size_t before_all = out.size();
   out.Append(work.queued);
   const size_t begin = out.size();
-  const bool has_failed_watch = HasFailedWatch(work.calls);
-  size_t next = 0;  // The call whose reply comes next.
   size_t bytes_max = settings_.limits.reply_bytes_max;
   if (work.tokened != nullptr) bytes_max = std::min(bytes_max, model::kTokenAnswerBytesMax);
-  const auto append_fixed = [&] {
-    for (; next < work.calls.size() && !work.calls[next].known_reply.empty(); ++next) {
-      out.Append(work.calls[next].known_reply);
-    }
+  RespUnitRun run(work, unit, session, bytes_max, out);
+  const auto execute = [&run](uint32_t request, bool appends) {
+    return run.ExecuteOne(request, appends);
   };
-  const auto execute = [&](uint32_t request, bool appends) {
-    const size_t before = out.size();
-    work.wrong = {};
-    if (appends) append_fixed();
-    // Requests whose replies are appended come in the order of their calls.
-    const auto call =
-        std::find_if(work.calls.begin() + static_cast<std::ptrdiff_t>(appends ? next : 0),
-                     work.calls.end(), [&](const RespCall& one) {
-                       return one.known_reply.empty() && one.unit_request == request;
-                     });
-    const size_t left = bytes_max - std::min(bytes_max, out.size() - begin);
-    Outcome outcome = ExecuteCall(work, *call, left, session, out);
-    const bool is_too_large = outcome.ok() && out.size() - begin > bytes_max;
-    if (is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
-    if (appends)
-      ++next;
-    else
-      out.Truncate(before);
-    return outcome;
-  };
-  const auto body = [&] {
-    const keyspace::StillClock still;  // As in Redis, no key expires within a transaction.
-    out.Truncate(begin);
-    next = 0;
-    work.hits = work.misses = 0;
-    if (has_failed_watch) {
-      unit.end = Unit::End::kStopped;
-      unit.position = 0;
-      unit.rows = 0;
-      return Outcome();
-    }
-    if (work.is_exec) resp::AppendArray(work.commands, &out);
-    const Outcome outcome = exec::RunRequests(unit, session, execute);
-    append_fixed();
-    return outcome;
-  };
+  const auto body = [&run] { return run.Run(); };
   // A token that has taken effect already is answered as then, whatever the WATCH before it says.
   const auto once = [&] { return ExecuteOnce(work, unit, session, out, body); };
   Outcome outcome;
   if (work.tokened != nullptr)
     outcome = exec::ExecuteUnit(unit, session, execute, once);
-  else if (has_failed_watch)
+  else if (run.has_failed_watch())
     outcome = body();
   else
     outcome = exec::ExecuteUnit(unit, session, execute, body);
   if (outcome.ok() && unit.end == Unit::End::kApplied) return outcome;
   out.Truncate(outcome.is_answer() ? begin : before_all);
   if (!outcome.is_answer()) return outcome;
-  if (outcome.ok() && has_failed_watch)
+  if (outcome.ok() && run.has_failed_watch())
     resp::AppendError(RespNothingDone(kRespWatchFailed), &out);
   else
     AppendFailure(work, &unit, outcome.error, out);

@@ -1,0 +1,47 @@
+// One execution of a unit of RESP: its calls in their order, and their replies.
+//
+// Flow: exec::ExecuteUnit calls ExecuteOne and Run; Run again where the unit begins anew.
+// Threads: one. Lifetime: as long as one RespFrontend::ExecuteUnit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "engine/session.h"
+#include "exec/unit.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+class RespUnitRun {
+ public:
+  /// The replies begin at the end of `out`, and have `bytes_max` bytes together at most.
+  RespUnitRun(RespWork& work, exec::Unit& unit, engine::Session& session, size_t bytes_max,
+              base::Buffer& out);
+  /// Forgets what RENAME or COPY has moved.
+  ~RespUnitRun();
+  RespUnitRun(const RespUnitRun&) = delete;
+  RespUnitRun& operator=(const RespUnitRun&) = delete;
+
+  bool has_failed_watch() const { return has_failed_watch_; }
+  /// Executes a request of the unit, as exec::ExecuteInUnit says.
+  engine::Outcome ExecuteOne(uint32_t request, bool appends);
+  /// Executes all requests of the unit; none where a WATCH has failed.
+  engine::Outcome Run();
+
+ private:
+  /// Appends the replies that are known without the engine, up to the next one that is not.
+  void AppendKnown();
+
+  RespWork& work_;
+  exec::Unit& unit_;
+  engine::Session& session_;
+  const size_t bytes_max_;
+  base::Buffer& out_;
+  const size_t begin_;
+  const bool has_failed_watch_;
+  size_t next_ = 0;  ///< The call whose reply comes next.
+};
+
+}  // namespace rowsocket::frontend

@@ -220,13 +220,13 @@ inline constexpr size_t kRespScriptsMax = 1024;
 /// Bytes of the first line of a group of HandlerSocket, with its token and its LF.
 inline constexpr size_t kGroupLineBytesMax = 4096;
 /// Requests of a group of HandlerSocket.
-inline constexpr size_t kUnitRequestsMax = 64;
+inline constexpr size_t kGroupRequestsMax = 64;
 /// Rows that the requests of a group of HandlerSocket may change together.
-inline constexpr uint64_t kUnitRowsMax = 10'000;
+inline constexpr uint64_t kGroupRowsMax = 10'000;
 /// Keys that one command of RESP names, or all commands of a transaction together.
-inline constexpr size_t kUnitKeysMax = 10'000;
-/// Words of a command of RESP that is served: a name, and kUnitKeysMax keys with a value each.
-inline constexpr size_t kRespWordsMax = 2 * kUnitKeysMax + 2;
+inline constexpr size_t kRespUnitKeysMax = 10'000;
+/// Words of a command of RESP that is served: a name, and kRespUnitKeysMax keys with a value each.
+inline constexpr size_t kRespWordsMax = 2 * kRespUnitKeysMax + 2;
 /// Locks of other sessions that a unit waits for, one after the other.
 inline constexpr size_t kUnitWaitsMax = 8;
 /// Bytes of an idempotency token.
@@ -272,7 +272,7 @@ inline constexpr int64_t kPurgeIdleMs = 500;
 inline constexpr uint32_t kKeyPartsMax = 32;
 /// Columns, and filter columns, of one opened index: so many of each.
 inline constexpr uint32_t kColumnsMax = 4096;
-/// Rows that a turn keeps open at once: twice as many as a unit of HandlerSocket can name.
+/// Rows that a turn keeps open at once: twice as many as a group of HandlerSocket can name.
 inline constexpr size_t kOpenRowsMax = 128;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;

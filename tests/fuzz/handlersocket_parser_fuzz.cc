@@ -108,7 +108,7 @@ void CheckEscapes(std::string_view text) {
 void CheckGroup(std::string_view input, size_t piece_bytes, const model::Limits& limits) {
   const std::optional<size_t> count = ParseGroup(input.substr(0, input.find('\n')));
   if (!count) return;
-  Require(*count >= 1 && *count <= model::kUnitRequestsMax, "a group has 1 to 64 lines");
+  Require(*count >= 1 && *count <= model::kGroupRequestsMax, "a group has 1 to 64 lines");
   const std::optional<size_t> whole = GroupLines().End(input, 0, *count);
   GroupLines lines;
   std::optional<size_t> in_pieces;

@@ -191,11 +191,11 @@ void OpenRows::Abandon() {
   tally_ = {};
 }
 
-// A group of HandlerSocket may open as many rows as it has requests. A larger unit, of another
-// protocol, closes rows as it goes.
+// A unit of up to kGroupRequestsMax requests may open as many rows as it has requests. A larger
+// unit closes rows as it goes.
 Outcome OpenRows::BeginUnit() {
-  static_assert(model::kOpenRowsMax >= 2 * model::kUnitRequestsMax);
-  if (count_ > model::kOpenRowsMax - model::kUnitRequestsMax) {
+  static_assert(model::kOpenRowsMax >= 2 * model::kGroupRequestsMax);
+  if (count_ > model::kOpenRowsMax - model::kGroupRequestsMax) {
     const Outcome outcome = CloseAll(ClosedBy::kLimit);
     if (!outcome.ok()) return outcome;
   }

@@ -23,7 +23,7 @@ namespace {
 uint64_t RowsMaxOf(const model::Request& request) {
   if (!request.is_write() || request.verb == model::Request::Verb::kInsert) return 1;
   const uint64_t keys = std::max<uint64_t>(request.find.in_values.size(), 1);
-  return std::min<uint64_t>(request.find.limit, model::kUnitRowsMax + 1) * keys;
+  return std::min<uint64_t>(request.find.limit, model::kGroupRowsMax + 1) * keys;
 }
 
 void Fail(const model::Error& error, uint32_t position, Item* item) {
@@ -76,7 +76,7 @@ void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, b
     Item member;
     PrepareRequest(request.command, &member);
     rows += RowsMaxOf(member.request);
-    if (member.kind == Item::Kind::kRequest && rows > model::kUnitRowsMax) {
+    if (member.kind == Item::Kind::kRequest && rows > model::kGroupRowsMax) {
       member.kind = Item::Kind::kReply;
       member.error.code = ErrorCode::kGroup;
     }

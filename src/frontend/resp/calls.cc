@@ -43,9 +43,10 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
          std::string(served) + "' command";
 }
 
-/// The error of a command, or of a transaction, with more than kUnitKeysMax keys.
+/// The error of a command, or of a transaction, with more than kRespUnitKeysMax keys.
 std::string TooManyKeys() {
-  return "TOOLARGE at most " + std::to_string(model::kUnitKeysMax) + " keys are served together";
+  return "TOOLARGE at most " + std::to_string(model::kRespUnitKeysMax) +
+         " keys are served together";
 }
 
 /// MSETNX: a key that stands twice is set twice.
@@ -77,7 +78,7 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
     return false;
   }
   const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
-  if (calls->size() + keys > model::kUnitKeysMax) {
+  if (calls->size() + keys > model::kRespUnitKeysMax) {
     *error = TooManyKeys();
     return false;
   }
@@ -157,7 +158,7 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
         has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";
     return false;
   }
-  if (calls->size() == model::kUnitKeysMax) {
+  if (calls->size() == model::kRespUnitKeysMax) {
     *error = TooManyKeys();
     return false;
   }
@@ -221,7 +222,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
   if (is_same) count = 1;  // RENAME only asks whether it is there.
-  if (calls->size() + count > model::kUnitKeysMax) *error = TooManyKeys();
+  if (calls->size() + count > model::kRespUnitKeysMax) *error = TooManyKeys();
   if (!error->empty()) return false;
   for (size_t i = 0; i < count; ++i) {
     steps[i].is_first = i == 0;

@@ -8,7 +8,7 @@
 // before one of them, the change is taken back (state.h). Other commands that change the
 // connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
-// connection, which are closed only before the first command of a turn; kUnitKeysMax keys of a
+// connection, which are closed only before the first command of a turn; kRespUnitKeysMax keys of a
 // command, or of all commands of a MULTI, and kRespCommandsMax of these.
 #pragma once
 

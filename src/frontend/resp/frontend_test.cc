@@ -143,7 +143,7 @@ TEST_F(RespTest, ACommandMayNameManyKeys) {
   EXPECT_EQ(":1000\r\n", Ask(del));
   EXPECT_EQ(":0\r\n", Ask(del));
   std::string too_many = "DEL";
-  for (size_t i = 0; i <= model::kUnitKeysMax; ++i) too_many += " t:9";
+  for (size_t i = 0; i <= model::kRespUnitKeysMax; ++i) too_many += " t:9";
   EXPECT_EQ("-TOOLARGE at most 10000 keys are served together\r\n", Ask(too_many));
 }
 
@@ -364,7 +364,7 @@ TEST_F(RespTest, ScriptsCountAsKeysOfATransaction) {
       "EVAL \"return redis.call('exists',KEYS[1])<1 and "
       "redis.call('setex',KEYS[1],ARGV[2],ARGV[1])\" 1 k v 9";
   std::string many = "DEL";
-  for (size_t i = 0; i + 1 < model::kUnitKeysMax; ++i) many += " k" + std::to_string(i);
+  for (size_t i = 0; i + 1 < model::kRespUnitKeysMax; ++i) many += " k" + std::to_string(i);
   Ask("MULTI");
   for (const std::string& command : {many, add, add}) EXPECT_EQ("+QUEUED\r\n", Ask(command));
   EXPECT_EQ(

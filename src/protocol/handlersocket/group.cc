@@ -14,7 +14,7 @@ std::optional<size_t> ParseGroup(std::string_view line) {
   LineWords words(line);
   words.NextOrEmpty();
   const std::optional<uint64_t> count = ParseNumber(words.NextOrEmpty());
-  if (!count || *count == 0 || *count > model::kUnitRequestsMax) return std::nullopt;
+  if (!count || *count == 0 || *count > model::kGroupRequestsMax) return std::nullopt;
   return static_cast<size_t>(*count);
 }
 

@@ -19,7 +19,7 @@ namespace rowsocket::handlersocket {
 bool IsGroup(std::string_view line);
 
 /// How many lines belong to the group that the line begins; none where the count is not from 1 to
-/// kUnitRequestsMax: then no line belongs to it.
+/// kGroupRequestsMax: then no line belongs to it.
 std::optional<size_t> ParseGroup(std::string_view line);
 
 /// Finds the end of a group's lines in a growing input; each byte is searched once.

@@ -34,7 +34,6 @@
 namespace rowsocket::exec {
 
 struct TokenSettings {
-  bool enabled = false;     ///< handlersocket_tokens
   uint32_t ttl_s = 86'400;  ///< How long a token and its answer count.
   /// The calendar's seconds since 1970; null: the system's clock.
   std::function<uint64_t()> now_s;

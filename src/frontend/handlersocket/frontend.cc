@@ -88,7 +88,7 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
   if (handlersocket::IsGroup(line.line)) {
     return ParseGroup({line.line, line.consumed}, input, arena, item);
   }
-  if (settings_.tokens.enabled && line.line.starts_with("T\t")) {
+  if (settings_.serves_tokens && line.line.starts_with("T\t")) {
     return ParseTokened(line.line, line.consumed, input, arena, item);
   }
   Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);

@@ -28,6 +28,7 @@ struct HandlerSocketSettings {
   bool delays_refusals = false;  ///< Login threads answer a wrong secret, after a delay.
   /// The account of connections that have no other one; null: they may do everything.
   std::shared_ptr<const model::Account> account;
+  bool serves_tokens = false;  ///< handlersocket_tokens
   exec::TokenSettings tokens;
   /// What the server says of itself. Null: a primary that takes everything.
   std::function<model::Health()> health;

@@ -388,7 +388,7 @@ TEST_F(HandlerSocketTest, TheFirstLineOfAGroupIsShort) {
 }
 
 TEST_F(HandlerSocketTest, AGroupsTokenThatIsTooLongIsNotCopiedWithEachByte) {
-  settings_.tokens.enabled = true;
+  settings_.serves_tokens = true;
   ASSERT_EQ("0\t1", Ask(kOpen));
   const std::string begin = "T\t\x01\x41" + std::string(4000, 'x') + "\tG\t1\nR\t0\t+\t2\t7\t70";
   base::Arena arena;

@@ -29,7 +29,7 @@ bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
        "handlersocket_threads_wr", variables_.port_wr, variables_.socket_wr, variables_.secret_wr,
        variables_.user_wr, variables_.threads_wr, true},
   };
-  if (variables_.tokens.enabled) exec::TokenBook::KeepFor(variables_.tokens.ttl_s);
+  if (variables_.serves_tokens) exec::TokenBook::KeepFor(variables_.tokens.ttl_s);
   for (const Mode& mode : modes) {
     if (!AddPort(mode, settings, error)) return false;
   }
@@ -80,6 +80,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   auto frontend = std::make_unique<frontend::HandlerSocketSettings>();
   frontend->writable = mode.writable;
   frontend->limits = variables_.limits;
+  frontend->serves_tokens = variables_.serves_tokens;
   frontend->tokens = variables_.tokens;
   frontend->health = engine::server::ReadHealth;
   frontend->position = engine::server::BinlogPosition;

@@ -19,6 +19,7 @@ struct HandlerSocketVariables : CommonVariables {
   std::string secret, secret_wr;
   std::string user_wr;
   unsigned threads_wr = 0;
+  bool serves_tokens = false;
   exec::TokenSettings tokens;
 };
 

@@ -56,7 +56,7 @@ HandlerSocketVariables TakeVariables() {
   variables.threads_wr = values.threads_wr;
   variables.listen.send_buffer_bytes = static_cast<int>(values.sndbuf);
   variables.listen.receive_buffer_bytes = static_cast<int>(values.rcvbuf);
-  variables.tokens.enabled = values.tokens;
+  variables.serves_tokens = values.tokens;
   variables.tokens.ttl_s = values.token_ttl;
   variables.limits.line_bytes_max = values.line_max_bytes;
   variables.limits.index_ids_max = values.index_ids_max;

@@ -145,7 +145,7 @@ class HotRowTest : public ::testing::TestWithParam<unsigned> {
     server_.store.CreateTable({"rowsocket.tokens",
                                {"token", "request", "answer", "created"},
                                {{"PRIMARY", {0}}, {"created", {3}}}});
-    server_.frontend.tokens.enabled = true;
+    server_.frontend.serves_tokens = true;
     server_.settings.workers = 1 + GetParam() % 2;
     server_.store.SetHook([](const Call& call) {
       const bool is_step = call.kind == Call::Kind::kExecute ||

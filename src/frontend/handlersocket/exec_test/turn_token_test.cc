@@ -11,7 +11,7 @@ constexpr const char kTake[] = "T\ta\t0\t=\t1\t1\t1\t0\t-\t0\t1\n";
 class TurnTokenTest : public TurnFixture {
  protected:
   TurnTokenTest() {
-    settings_.tokens.enabled = true;
+    settings_.serves_tokens = true;
     settings_.tokens.ttl_s = 100;
     settings_.tokens.now_s = [] { return uint64_t{5000}; };
     MakeTokens({});

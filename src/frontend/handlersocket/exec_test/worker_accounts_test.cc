@@ -111,7 +111,7 @@ TEST_F(WorkerAccountsTest, OpensCountAsRequests) {
 }
 
 TEST_F(WorkerAccountsTest, AsksForATokenCountAsRequests) {
-  server_.frontend.tokens.enabled = true;
+  server_.frontend.serves_tokens = true;
   server_.store.CreateTable({"rowsocket.tokens",
                              {"token", "request", "answer", "created"},
                              {{"PRIMARY", {0}}, {"created", {3}}}});

@@ -107,7 +107,8 @@ Connection::Received Connection::Discard() {
   if (received == 0) return OnEof();
   if (received < 0) return OnReceiveError(errno);
   receive_bytes_ += static_cast<uint32_t>(received);
-  if (fin_sent_ && receive_bytes_ > kLingerBytesMax) {
+  // Also where replies are left: a client that takes none of them would be served for ever.
+  if (receive_bytes_ > kLingerBytesMax) {
     Abort();
     return {ReceiveStatus::kError};
   }

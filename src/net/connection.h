@@ -53,7 +53,8 @@ struct ConnectionContext {
 
 class Connection {
  public:
-  /// Bytes of a client that are thrown away after the last reply, before the reset comes.
+  /// Bytes of a client that are thrown away once the server ends the connection, before the reset
+  /// comes.
   static constexpr uint32_t kLingerBytesMax = uint32_t{4} << 20;
 
   enum class State : uint8_t { kServing, kPaused, kDraining, kLingering, kBroken };

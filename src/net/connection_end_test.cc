@@ -150,6 +150,22 @@ TEST(Connection, AClientThatGoesOnSendingIsReset) {
   EXPECT_TRUE(f.connection.finished());
 }
 
+TEST(Connection, AClientThatTakesNoReplyAndGoesOnSendingIsReset) {
+  Fixture f(MakeUnixPair());
+  f.Reply(Pattern(16u << 20));
+  f.connection.Finish();
+  EXPECT_EQ(SendStatus::kBlocked, f.connection.Send().status);
+  const std::string more = Pattern(16 * 1024);
+  size_t taken = 0;
+  for (; taken <= Connection::kLingerBytesMax; taken += more.size()) {
+    ASSERT_EQ(State::kLingering, f.connection.state()) << taken;
+    WriteAll(f.client.get(), more);
+    f.ReceiveNext();
+  }
+  EXPECT_EQ(State::kBroken, f.connection.state());
+  EXPECT_TRUE(f.connection.finished());
+}
+
 // A request without a reply may have been executed, and the end would say so before its commit.
 TEST(Connection, TheEndLeavesWithSend) {
   for (const bool has_reply : {false, true}) {

@@ -82,7 +82,7 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
 // grow; all room that the buffer has is used.
 Connection::Received Connection::ReceiveInto(base::Buffer& buffer, size_t room_max) {
   if (buffer.capacity() == 0) buffer = context_->buffers.Take();
-  char* room = buffer.Room(receive_bytes_ / 2);
+  char* room = buffer.Room(room_bytes_ / 2);
   const size_t offered = std::min({buffer.room(), room_max, size_t{kReceiveBytesMax}});
   const ssize_t received = recv(fd_.get(), room, offered, 0);
   if (received == 0) return OnEof();
@@ -91,9 +91,9 @@ Connection::Received Connection::ReceiveInto(base::Buffer& buffer, size_t room_m
   const size_t bytes = static_cast<size_t>(received);
   buffer.Commit(bytes);
   if (bytes == offered) {
-    receive_bytes_ = std::min(2 * receive_bytes_, kReceiveBytesMax);
-  } else if (bytes < receive_bytes_ / 4) {
-    receive_bytes_ = std::max(receive_bytes_ / 2, kReceiveBytesMin);
+    room_bytes_ = std::min(2 * room_bytes_, kReceiveBytesMax);
+  } else if (bytes < room_bytes_ / 4) {
+    room_bytes_ = std::max(room_bytes_ / 2, kReceiveBytesMin);
   }
   // A stream gives fewer bytes than it is asked for when there are no more: epoll(7). Out-of-band
   // data ends a receive, too; a client that sends out-of-band data is served on when its next bytes
@@ -106,9 +106,9 @@ Connection::Received Connection::Discard() {
   const ssize_t received = recv(fd_.get(), thrown_away, sizeof(thrown_away), 0);
   if (received == 0) return OnEof();
   if (received < 0) return OnReceiveError(errno);
-  receive_bytes_ += static_cast<uint32_t>(received);
+  discarded_bytes_ += static_cast<uint32_t>(received);
   // Also where replies are left: a client that takes none of them would be served for ever.
-  if (receive_bytes_ > kLingerBytesMax) {
+  if (discarded_bytes_ > kLingerBytesMax) {
     Abort();
     return {ReceiveStatus::kError};
   }
@@ -150,7 +150,7 @@ Connection::Sent Connection::Send() {
 
 void Connection::Finish() {
   if (state_ == State::kBroken) return;
-  if (state_ != State::kLingering) receive_bytes_ = 0;
+  if (state_ != State::kLingering) discarded_bytes_ = 0;
   state_ = State::kLingering;
   in_.Consume(in_.size());
   if (tls_ != nullptr) tls_->received().Consume(tls_->received().size());

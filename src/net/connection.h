@@ -192,9 +192,11 @@ class Connection {
   base::Buffer in_;
   GatedOutput out_;
   UniqueFd fd_;
-  /// How much room the next receive offers, which follows the bytes that arrive. In kLingering: how
-  /// many bytes were thrown away.
-  uint32_t receive_bytes_ = BufferPool::kBufferBytes;
+  union {  // Beside each other they would not fit into the 128 bytes of a connection.
+    /// How much room the next receive offers, which follows the bytes that arrive.
+    uint32_t room_bytes_ = BufferPool::kBufferBytes;
+    uint32_t discarded_bytes_;  ///< kLingering: how many bytes were thrown away.
+  };
   ConnectionContext* context_;
   size_t counted_bytes_ = 0;  ///< The bytes that the budget knows of.
   uint32_t interest_ = 0;

@@ -92,7 +92,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
     watched_.Fail();
   else
     return;
-  ShowHeldBytes();
+  ShowKeptBytes();
 }
 
 void RespFrontend::TakeSnapshot() {
@@ -110,7 +110,7 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
   const Step step = ParseOne(input, arena, item);
   activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
                          std::memory_order_relaxed);
-  ShowHeldBytes();
+  ShowKeptBytes();
   finder_.EndParse(step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen);
   skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && RespWorkOf(*item).is_skipped;
   return step;

@@ -267,7 +267,7 @@ class RespFrontend final : public exec::Frontend {
   /// To be called when facts_ has changed.
   void ShowFacts();
   /// To be called when what is queued or watched has changed.
-  void ShowHeldBytes() { SetHeldBytes(state_.multi_bytes + watched_.held_bytes()); }
+  void ShowKeptBytes() { SetKeptBytes(state_.multi_bytes + watched_.kept_bytes()); }
   // What monitors ask for (monitor.cc).
   void AppendLatency(Arguments arguments, base::Buffer& out) const;
   void AppendSlowlog(Arguments arguments, base::Buffer& out) const;

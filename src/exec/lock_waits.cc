@@ -32,7 +32,7 @@ void LockWaits::Start(Client& client, const TurnItem& item) {
   }
   // The job, when it is done, comes back through the worker's inbox.
   client.SetAway(Away::kInLane);
-  client.connection.SetInputHeld(true);
+  client.connection.SetInputWanted(false);
   core_.stats.Add(Stat::kLockWaits);
 }
 
@@ -75,7 +75,7 @@ void LockWaits::Finish(WaitJob& job, engine::Session& session, bool is_stopping)
 }
 
 void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& session) {
-  client.connection.SetInputHeld(false);
+  client.connection.SetInputWanted(true);
   client.lane_must_run = job.is_handed_back;
   const bool is_open = job.item.opens();
   const bool is_silent = job.item.kind == Item::Kind::kSilentOpen;

@@ -64,7 +64,7 @@ bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   if (fits) attempt.user = credentials.user;
   if (!core_.context.logins->Submit(std::move(job))) return false;
   client.SetAway(Away::kLoggingIn);
-  client.connection.SetInputHeld(true);
+  client.connection.SetInputWanted(false);
   return true;
 }
 
@@ -77,7 +77,7 @@ void Logins::Finish(LoginJob& job) {
     if (job.login.ticket != nullptr) core_.context.logins->End(std::move(job.login.ticket));
     return clients_.FreeOrphan(client);
   }
-  client.connection.SetInputHeld(false);
+  client.connection.SetInputWanted(true);
   const bool is_accepted = job.login.account != nullptr;
   if (is_accepted) {
     EndTicket(client);

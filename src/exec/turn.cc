@@ -72,7 +72,7 @@ void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
     const TurnItem* const at = client.stopped_at;
     const bool is_own = at == nullptr || (at >= items.data() && at < items.data() + items.size() &&
                                           at->client == &client);
-    return is_own && !client.out->held();
+    return is_own && !client.out->is_gate_held();
   });
 }
 
@@ -464,7 +464,7 @@ bool Turn::PauseAfterConflict() {
 
 void Turn::Hold(std::span<TurnItem> items) {
   for (TurnItem& item : items) {
-    if (!item.client->out->held()) item.client->out->HoldGate();
+    if (!item.client->out->is_gate_held()) item.client->out->HoldGate();
   }
 }
 

@@ -202,7 +202,7 @@ bool Connection::CountBuffers(size_t owned_bytes) {
 uint32_t Connection::WantedEvents() const {
   if (state_ == State::kBroken) return 0;
   const uint32_t sends = send_blocked_ ? uint32_t{EPOLLOUT} : 0;
-  if (state_ == State::kServing && !input_held_) return kEdges | sends;
+  if (state_ == State::kServing && input_wanted_) return kEdges | sends;
   const bool reads = state_ == State::kLingering && !peer_finished_;
   return (reads ? uint32_t{EPOLLIN} : 0) | sends;
 }

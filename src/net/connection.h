@@ -133,9 +133,8 @@ class Connection {
   /// the connection when too much is unsent, and resumes it (requests may still wait in in()).
   Sent Send();
 
-  /// Says that the owner wants no more input for now, because its requests wait for something, or
-  /// that it wants input again.
-  void SetInputHeld(bool held) { input_held_ = held; }
+  /// Says whether the owner wants more input: not now, where its requests wait for something.
+  void SetInputWanted(bool wanted) { input_wanted_ = wanted; }
 
   /// Ends the connection from the server's side once out() has been sent: kLingering. The peer
   /// learns of it from Send, which the owner calls next, when the replies may leave.
@@ -201,7 +200,7 @@ class Connection {
   size_t counted_bytes_ = 0;  ///< The bytes that the budget knows of.
   uint32_t interest_ = 0;
   State state_ = State::kServing;
-  bool input_held_ = false;
+  bool input_wanted_ = true;
   bool send_blocked_ = false;  ///< The last send took less than it was offered.
   bool added_ : 1 = false;     ///< The event loop knows the descriptor.
   /// An event has said that FIN or worse is behind the bytes that can be received.

@@ -64,11 +64,11 @@ TEST(Connection, SendingToAClosedPeerRaisesNoSignal) {
   EXPECT_EQ(State::kBroken, f.connection.state());
 }
 
-TEST(Connection, ResetIsNoticedWhileInputIsHeld) {
+TEST(Connection, ResetIsNoticedWhileNoInputIsWanted) {
   Fixture f(MakeTcpPair());
   EventLoop loop;
   ASSERT_TRUE(loop.Open());
-  f.connection.SetInputHeld(true);
+  f.connection.SetInputWanted(false);
   ASSERT_TRUE(f.connection.UpdateInterest(loop, &f));
   WriteAll(f.client.get(), "waits");
   EXPECT_FALSE(f.connection.OnEvents(EPOLLIN).receive);
@@ -85,12 +85,12 @@ TEST(Connection, ResetIsNoticedWhileInputIsHeld) {
   EXPECT_TRUE(loop.Wait(events, 0).empty());
 }
 
-TEST(Connection, HeldInputIsReadWhenItIsWantedAgain) {
+TEST(Connection, InputIsReadWhenItIsWantedAgain) {
   Fixture f(MakeUnixPair());
-  f.connection.SetInputHeld(true);
+  f.connection.SetInputWanted(false);
   WriteAll(f.client.get(), "later");
   EXPECT_EQ(ReceiveStatus::kWouldBlock, f.ReceiveNext().status);
-  f.connection.SetInputHeld(false);
+  f.connection.SetInputWanted(true);
   EXPECT_EQ(5u, f.ReceiveNext().bytes);
 }
 

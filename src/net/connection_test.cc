@@ -120,17 +120,17 @@ TEST(Connection, EndBehindInputIsReceived) {
   }
 }
 
-TEST(Connection, InputThatCameWhileItWasHeldIsToldOf) {
+TEST(Connection, InputThatCameWhileNoneWasWantedIsToldOf) {
   Fixture f(MakeTcpPair());
   EventLoop loop;
   ASSERT_TRUE(loop.Open());
   ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
-  f.connection.SetInputHeld(true);
+  f.connection.SetInputWanted(false);
   ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
   WriteAll(f.client.get(), "held");
   ASSERT_TRUE(WaitFor(f.connection.fd(), POLLIN));
   EXPECT_FALSE(Await(loop, f.connection, 0).receive);
-  f.connection.SetInputHeld(false);
+  f.connection.SetInputWanted(true);
   ASSERT_TRUE(f.connection.UpdateInterest(loop, &f.connection));
   EXPECT_TRUE(Await(loop, f.connection, kWaitMs).receive);
 }

@@ -42,11 +42,11 @@ class GatedOutput {
   size_t unsent_bytes() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
 
-  bool held() const { return held_from_ != kNotHeld; }
+  bool is_gate_held() const { return held_from_ != kNotHeld; }
 
   /// Makes all bytes appended so far sendable; while the gate is held, no further byte becomes so.
   void ReleaseGate() {
-    if (!held()) released_ = End();
+    if (!is_gate_held()) released_ = End();
     Check();
   }
 
@@ -54,7 +54,7 @@ class GatedOutput {
   /// wait for an earlier write), the bytes appended from here on do not.
   void HoldGate() {
     ReleaseGate();
-    if (!held()) held_from_ = End();
+    if (!is_gate_held()) held_from_ = End();
   }
 
   /// Every write answered so far is durable: all appended so far becomes sendable.

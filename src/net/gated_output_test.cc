@@ -30,7 +30,7 @@ TEST(GatedOutput, HoldLetsGoOnlyEarlierBytes) {
   EXPECT_EQ("read ", out.sendable());
   out.OpenGate();
   EXPECT_EQ("read write read behind it ", out.sendable());
-  EXPECT_FALSE(out.held());
+  EXPECT_FALSE(out.is_gate_held());
 }
 
 TEST(GatedOutput, HoldingTwiceKeepsTheFirstHold) {
@@ -50,7 +50,7 @@ TEST(GatedOutput, DropTakesBackOnlyUnreleasedBytes) {
   out.HoldGate();
   out.bytes().Append("success ");
   out.DropGated();
-  EXPECT_TRUE(out.held());
+  EXPECT_TRUE(out.is_gate_held());
   out.ReleaseGate();
   EXPECT_EQ("read ", out.sendable());
   out.bytes().Append("failure ");
@@ -95,7 +95,8 @@ TEST(GatedOutput, ShorterRepliesAfterADropAreReleasedToo) {
   out.bytes().Append("no ");
   out.OpenGate();
   EXPECT_EQ("no ", out.sendable());
-  EXPECT_FALSE(out.held());  // or replies of later reads would wait for a commit that has ended
+  // Replies of later reads would wait for a commit that has ended.
+  EXPECT_FALSE(out.is_gate_held());
 }
 
 // Makes calls in any order, and compares the output with a list of bytes that each know the commit
@@ -142,7 +143,7 @@ TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
       for (size_t i = 0; i < out.sendable_bytes(); ++i) {
         ASSERT_LE(waits_for[i], durable) << "seed " << seed << " step " << step;
       }
-      ASSERT_EQ(durable != batch, out.held()) << "seed " << seed << " step " << step;
+      ASSERT_EQ(durable != batch, out.is_gate_held()) << "seed " << seed << " step " << step;
     }
   }
 }

@@ -86,7 +86,7 @@ class TurnFixture : public ::testing::Test {
   /// Runs the turn. Until its transaction is over, nothing may leave (I4).
   void Run() {
     turn_.Run(session_);
-    for (const TurnItem& item : turn_.items()) EXPECT_FALSE(item.client->out->held());
+    for (const TurnItem& item : turn_.items()) EXPECT_FALSE(item.client->out->is_gate_held());
   }
   void NextTurn() {
     turn_.Clear();

@@ -21,7 +21,7 @@ bool IsWithin(std::string_view part, std::string_view whole) {
 
 /// What was taken off the input, as text.
 std::vector<std::string> Take(std::string_view input, size_t piece_bytes) {
-  using Outcome = LoginStep::Outcome;
+  using Result = LoginStep::Result;
   std::vector<std::string> taken;
   std::string pending;
   while (!input.empty()) {
@@ -35,11 +35,11 @@ std::vector<std::string> Take(std::string_view input, size_t piece_bytes) {
       Command command;
       const LoginStep step = NextLogin(seen, &command);
       Require(step.consumed <= seen.size(), "no more is consumed than there is");
-      if (step.outcome == Outcome::kNeedMore) break;
+      if (step.result == Result::kNeedMore) break;
       Require(step.consumed != 0, "what has come is consumed");
       const std::string_view used = seen.substr(0, step.consumed);
       Require(IsWithin(step.user, used) && IsWithin(step.password, used), "a login is consumed");
-      taken.push_back(std::to_string(static_cast<int>(step.outcome)) + " " +
+      taken.push_back(std::to_string(static_cast<int>(step.result)) + " " +
                       std::to_string(static_cast<int>(command.error)) + " " +
                       std::string(step.user) + " " + std::string(step.password));
       if (command.closes) return taken;

@@ -80,11 +80,11 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
   }
   MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
   const memcached::Step step = parser_.Next(input, shared_.settings.limits, arena, &work.command);
-  if (step.outcome == memcached::Outcome::kNeedMore) return {Parsed::kNeedMore, step.consumed};
+  if (step.result == memcached::ParseResult::kNeedMore) return {Parsed::kNeedMore, step.consumed};
   item->kind = Item::Kind::kReply;
   item->verb = static_cast<uint16_t>(work.command.verb);
   item->detail = &work;
-  if (step.outcome == memcached::Outcome::kSkipped) {
+  if (step.result == memcached::ParseResult::kSkipped) {
     work.is_nothing = true;
     return {Parsed::kItem, step.consumed};
   }
@@ -149,18 +149,18 @@ void MemcachedFrontend::Opened(Item&, const Outcome& outcome, std::shared_ptr<en
 
 exec::Frontend::Step MemcachedFrontend::ParseLogin(std::string_view input, base::Arena& arena,
                                                    Item* item) {
-  using Outcome = memcached::LoginStep::Outcome;
+  using Result = memcached::LoginStep::Result;
   MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
   const memcached::LoginStep step = memcached::NextLogin(input, &work.command);
-  if (step.outcome == Outcome::kNeedMore) return {Parsed::kNeedMore, 0};
+  if (step.result == Result::kNeedMore) return {Parsed::kNeedMore, 0};
   item->detail = &work;
   item->closes = work.command.closes;
-  work.lists_mechanisms = step.outcome == Outcome::kMechanisms;
+  work.lists_mechanisms = step.result == Result::kMechanisms;
   // What is refused unchecked may hold a password.
   if (work.command.error != memcached::Error::kNone) base::Wipe(input.substr(0, step.consumed));
   item->authenticates = work.command.error == memcached::Error::kAuthFailure && !item->closes;
   if (item->authenticates) item->error.code = model::ErrorCode::kUnauth;
-  if (step.outcome == Outcome::kCredentials) {
+  if (step.result == Result::kCredentials) {
     item->kind = Item::Kind::kAuthenticate;
     item->credentials = &(arena.Allocate<exec::Credentials>(1)[0] = {step.user, step.password});
     login_dialect_ = work.command.dialect;

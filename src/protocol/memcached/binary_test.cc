@@ -198,7 +198,7 @@ TEST(Binary, PiecesAndTruncationMakeNoDifference) {
       Command command;
       const Step step = parser.Next(rest, {}, arena, &command);
       rest.remove_prefix(step.consumed);
-      if (step.outcome == Outcome::kNeedMore) break;
+      if (step.result == ParseResult::kNeedMore) break;
       commands.push_back(Dump(command));
     }
     ASSERT_LT(commands.size(), all.size());

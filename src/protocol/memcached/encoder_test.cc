@@ -20,7 +20,7 @@ std::string Reply(const std::string& bytes, Append&& append) {
   Parser parser;
   base::Arena arena;
   Command command;
-  EXPECT_EQ(parser.Next(bytes, {}, arena, &command).outcome, Outcome::kCommand) << bytes;
+  EXPECT_EQ(parser.Next(bytes, {}, arena, &command).result, ParseResult::kCommand) << bytes;
   base::Buffer out;
   append(command, &out);
   return std::string(out.view());
@@ -36,7 +36,7 @@ std::string Answers(std::string_view bytes) {
     base::Arena arena;
     Command command;
     const Step step = parser.Next(bytes, limits, arena, &command);
-    if (step.outcome == Outcome::kNeedMore) break;
+    if (step.result == ParseResult::kNeedMore) break;
     store.Execute(command, &out);
     bytes.remove_prefix(step.consumed);
   }

@@ -25,7 +25,7 @@ enum class SaslOpcode : uint8_t { kList = 0x20, kStart = 0x21, kStep = 0x22 };
 LoginStep Refuse(Error error, bool closes, size_t consumed, Command* command) {
   command->error = error;
   command->closes = closes;
-  return {LoginStep::Outcome::kReply, consumed, {}, {}};
+  return {LoginStep::Result::kReply, consumed, {}, {}};
 }
 
 /// The bytes are not memcached's protocol: the connection ends without an answer.
@@ -33,7 +33,7 @@ LoginStep Close(size_t consumed, Command* command) {
   command->verb = Verb::kQuit;
   command->quiet = true;
   command->closes = true;
-  return {LoginStep::Outcome::kReply, consumed, {}, {}};
+  return {LoginStep::Result::kReply, consumed, {}, {}};
 }
 
 LoginStep NextTextLogin(std::string_view input, Command* command) {
@@ -63,7 +63,7 @@ LoginStep NextTextLogin(std::string_view input, Command* command) {
   // Everything behind the blank is the password, which may hold blanks itself.
   if (user_size == std::string_view::npos || user_size + 1 == data.size())
     return Refuse(Error::kBadLogin, false, end, command);
-  return {LoginStep::Outcome::kCredentials, end, data.substr(0, user_size),
+  return {LoginStep::Result::kCredentials, end, data.substr(0, user_size),
           data.substr(user_size + 1)};
 }
 
@@ -95,14 +95,14 @@ LoginStep NextBinaryLogin(std::string_view input, Command* command) {
   if (input.size() < end) return {};
   if (is_version) {
     command->verb = Verb::kVersion;
-    return {LoginStep::Outcome::kReply, end, {}, {}};
+    return {LoginStep::Result::kReply, end, {}, {}};
   }
   if (header.key_bytes > kMechanismBytesMax)
     return Refuse(Error::kBadArguments, false, end, command);
   const auto opcode = static_cast<SaslOpcode>(header.opcode);
-  if (opcode == SaslOpcode::kList) return {LoginStep::Outcome::kMechanisms, end, {}, {}};
+  if (opcode == SaslOpcode::kList) return {LoginStep::Result::kMechanisms, end, {}, {}};
   const std::string_view body = input.substr(kHeaderBytes, header.body_bytes);
-  LoginStep step{LoginStep::Outcome::kCredentials, end, {}, {}};
+  LoginStep step{LoginStep::Result::kCredentials, end, {}, {}};
   const bool is_plain = opcode == SaslOpcode::kStart &&
                         body.substr(header.extras_bytes, header.key_bytes) == kMechanism;
   if (!is_plain || !SplitPlain(body.substr(front_bytes), &step))

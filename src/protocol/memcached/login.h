@@ -20,13 +20,13 @@
 namespace rowsocket::memcached {
 
 struct LoginStep {
-  enum class Outcome : uint8_t {
+  enum class Result : uint8_t {
     kNeedMore,
     kReply,        ///< `command` is answered without more ado: an error, or the version.
     kMechanisms,   ///< The client asks which mechanisms there are.
     kCredentials,  ///< `user` and `password` are to be checked.
   };
-  Outcome outcome = Outcome::kNeedMore;
+  Result result = Result::kNeedMore;
   size_t consumed = 0;
   std::string_view user;
   std::string_view password;

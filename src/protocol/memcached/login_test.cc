@@ -10,7 +10,7 @@
 namespace rowsocket::memcached {
 namespace {
 
-using Outcome = LoginStep::Outcome;
+using Result = LoginStep::Result;
 using namespace std::string_literals;
 
 struct Parsed {
@@ -35,7 +35,7 @@ std::string SaslPacket(uint8_t opcode, const std::string& key, const std::string
 TEST(Login, SetHasNameAndPassword) {
   const std::string input = "set anything 5 6 10\r\napp secret\r\nget a\r\n";
   const Parsed parsed = Parse(input);
-  EXPECT_EQ(Outcome::kCredentials, parsed.step.outcome);
+  EXPECT_EQ(Result::kCredentials, parsed.step.result);
   EXPECT_EQ("app", parsed.step.user);
   EXPECT_EQ("secret", parsed.step.password);
   EXPECT_EQ("get a\r\n", input.substr(parsed.step.consumed));
@@ -49,8 +49,8 @@ TEST(Login, EveryBeginningNeedsMore) {
   for (const std::string& input :
        {"set k 0 0 10\r\napp secret\r\n"s, SaslPacket(0x21, "PLAIN", "\0app\0secret"s)}) {
     for (size_t size = 0; size < input.size(); ++size)
-      EXPECT_EQ(Outcome::kNeedMore, Parse(input.substr(0, size)).step.outcome) << size;
-    EXPECT_EQ(Outcome::kCredentials, Parse(input).step.outcome);
+      EXPECT_EQ(Result::kNeedMore, Parse(input.substr(0, size)).step.result) << size;
+    EXPECT_EQ(Result::kCredentials, Parse(input).step.result);
   }
 }
 
@@ -58,7 +58,7 @@ TEST(Login, OtherLinesAreUnauthenticated) {
   for (const char* const line : {"get a\r\n", "mn\r\n", "mg a v\r\n", "version\r\n", "quit\r\n",
                                  "\r\n", "set\r\n", "set k 0 0 x\r\n", "set k 0 0\r\n"}) {
     const Parsed parsed = Parse(line);
-    EXPECT_EQ(Outcome::kReply, parsed.step.outcome) << line;
+    EXPECT_EQ(Result::kReply, parsed.step.result) << line;
     EXPECT_EQ(Error::kUnauthenticated, parsed.command.error) << line;
     EXPECT_FALSE(parsed.command.closes) << line;
     EXPECT_EQ(strlen(line), parsed.step.consumed);
@@ -70,7 +70,7 @@ TEST(Login, RequestOverHttpEndsTheConnection) {
                                  "set / HTTP/1.1\r\n", "DELETE HTTP/1.0\n"}) {
     const std::string input = line + "\r\nset k 0 0 10\r\napp secret\r\n"s;
     const Parsed parsed = Parse(input);
-    EXPECT_EQ(Outcome::kReply, parsed.step.outcome) << line;
+    EXPECT_EQ(Result::kReply, parsed.step.result) << line;
     EXPECT_EQ(Error::kNone, parsed.command.error) << line;
     EXPECT_TRUE(parsed.command.closes && parsed.command.quiet) << line;
     EXPECT_EQ(input.size(), parsed.step.consumed) << line;
@@ -91,11 +91,11 @@ TEST(Login, TooMuchEndsTheConnection) {
 }
 
 TEST(Login, SaslPlain) {
-  EXPECT_EQ(Outcome::kMechanisms, Parse(SaslPacket(0x20, "", "")).step.outcome);
+  EXPECT_EQ(Result::kMechanisms, Parse(SaslPacket(0x20, "", "")).step.result);
   for (const std::string& message : {"\0app\0secret"s, "app\0app\0secret"s}) {
     const std::string packet = SaslPacket(0x21, "PLAIN", message);
     const Parsed parsed = Parse(packet);
-    EXPECT_EQ(Outcome::kCredentials, parsed.step.outcome);
+    EXPECT_EQ(Result::kCredentials, parsed.step.result);
     EXPECT_EQ("app", parsed.step.user);
     EXPECT_EQ("secret", parsed.step.password);
   }
@@ -103,7 +103,7 @@ TEST(Login, SaslPlain) {
        {SaslPacket(0x21, "PLAIN", "other\0app\0secret"s), SaslPacket(0x21, "CRAM-MD5", ""),
         SaslPacket(0x21, "PLAIN", "app"), SaslPacket(0x22, "PLAIN", "\0app\0secret"s)}) {
     const Parsed parsed = Parse(packet);
-    EXPECT_EQ(Outcome::kReply, parsed.step.outcome);
+    EXPECT_EQ(Result::kReply, parsed.step.result);
     EXPECT_EQ(Error::kAuthFailure, parsed.command.error);
     EXPECT_FALSE(parsed.command.closes);
   }
@@ -111,7 +111,7 @@ TEST(Login, SaslPlain) {
 
 TEST(Login, NoMechanismHasSuchAName) {
   const Parsed parsed = Parse(SaslPacket(0x21, std::string(33, 'X'), "\0app\0secret"s));
-  EXPECT_EQ(Outcome::kReply, parsed.step.outcome);
+  EXPECT_EQ(Result::kReply, parsed.step.result);
   EXPECT_EQ(Error::kBadArguments, parsed.command.error);
 }
 

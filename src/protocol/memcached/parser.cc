@@ -18,14 +18,14 @@ Step Malformed(size_t input_bytes, Command* command) {
   command->verb = Verb::kQuit;
   command->quiet = true;
   command->closes = true;
-  return {Outcome::kMalformed, input_bytes};
+  return {ParseResult::kMalformed, input_bytes};
 }
 
 Step LineTooLong(size_t input_bytes, Command* command) {
   *command = Command();
   command->error = Error::kLineTooLong;
   command->closes = true;
-  return {Outcome::kCommand, input_bytes};
+  return {ParseResult::kCommand, input_bytes};
 }
 
 /// Whether more than kMemcachedLineBytesMax bytes may come before the line ends.
@@ -47,7 +47,7 @@ Step Parser::Next(std::string_view input, const model::Limits& limits, base::Are
     const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
     state_.swallows -= swallowed;
     swallows_before_ = state_.swallows;  // What is thrown away is not given again.
-    return {swallowed == input.size() ? Outcome::kNeedMore : Outcome::kSkipped, swallowed};
+    return {swallowed == input.size() ? ParseResult::kNeedMore : ParseResult::kSkipped, swallowed};
   }
   if (input.size() < state_.needs_bytes) return {};
   if (state_.chosen == Chosen::kNotYet) {
@@ -55,7 +55,7 @@ Step Parser::Next(std::string_view input, const model::Limits& limits, base::Are
   }
   const Step step = is_binary() ? NextBinary(input, limits, arena, command)
                                 : NextText(input, limits, arena, command);
-  if (step.outcome != Outcome::kNeedMore) state_.scanned = state_.needs_bytes = 0;
+  if (step.result != ParseResult::kNeedMore) state_.scanned = state_.needs_bytes = 0;
   return step;
 }
 
@@ -70,9 +70,9 @@ Step Parser::NextText(std::string_view input, const model::Limits& limits, base:
   if (line.ends_with('\r')) line.remove_suffix(1);
   DataBlock data;
   if (!ParseLine(line, arena, command, &data)) return Malformed(input.size(), command);
-  if (command->closes) return {Outcome::kCommand, input.size()};
+  if (command->closes) return {ParseResult::kCommand, input.size()};
   const size_t line_bytes = line_size + 1;
-  if (!data.follows) return {Outcome::kCommand, line_bytes};
+  if (!data.follows) return {ParseResult::kCommand, line_bytes};
   if (command->error == Error::kNone && data.bytes > limits.item_bytes_max) {
     command->error = Error::kTooLarge;
   }
@@ -90,7 +90,7 @@ Step Parser::NextText(std::string_view input, const model::Limits& limits, base:
   if (input.substr(line_bytes + value_bytes, kDataEndBytes) != "\r\n") {
     command->error = Error::kBadDataChunk;
   }
-  return {Outcome::kCommand, command_bytes};
+  return {ParseResult::kCommand, command_bytes};
 }
 
 Step Parser::NextWithoutLine(std::string_view input, Command* command) {
@@ -107,7 +107,7 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
   if (input.size() < kHeaderBytes) return {};
   const BinaryHeader header = ParseHeader(input);
   if (!StartBinary(header, limits, command)) {
-    if (command->closes) return {Outcome::kCommand, input.size()};
+    if (command->closes) return {ParseResult::kCommand, input.size()};
     const bool needs_key = command->error == Error::kTooLarge && command->verb == Verb::kSet;
     return needs_key ? TakeKeyOfTooLarge(header, input, arena, command)
                      : Swallow(kHeaderBytes, header.body_bytes, input);
@@ -118,13 +118,13 @@ Step Parser::NextBinary(std::string_view input, const model::Limits& limits, bas
     return {};
   }
   FinishBinary(header, input.substr(kHeaderBytes, header.body_bytes), arena, command);
-  return {Outcome::kCommand, command->closes ? input.size() : command_bytes};
+  return {ParseResult::kCommand, command->closes ? input.size() : command_bytes};
 }
 
 Step Parser::Swallow(size_t front_bytes, uint64_t bytes, std::string_view input) {
   const auto swallowed = static_cast<size_t>(std::min<uint64_t>(bytes, input.size() - front_bytes));
   state_.swallows = bytes - swallowed;
-  return {Outcome::kCommand, front_bytes + swallowed};
+  return {ParseResult::kCommand, front_bytes + swallowed};
 }
 
 // A set that is too large removes the stored item: its key is needed, its value is not.

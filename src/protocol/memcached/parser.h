@@ -25,7 +25,7 @@
 
 namespace rowsocket::memcached {
 
-enum class Outcome : uint8_t {
+enum class ParseResult : uint8_t {
   kCommand,   ///< `command` is complete.
   kNeedMore,  ///< No complete command in this input.
   kSkipped,   ///< The rest of a swallowed data block; the bytes behind it are not parsed yet.
@@ -35,7 +35,7 @@ enum class Outcome : uint8_t {
 };
 
 struct Step {
-  Outcome outcome = Outcome::kNeedMore;
+  ParseResult result = ParseResult::kNeedMore;
   /// Bytes at the front of the input that the next call must not see again. May be more than 0 for
   /// kNeedMore as well: swallowed data is not kept.
   size_t consumed = 0;

@@ -165,13 +165,13 @@ TEST(TextParser, WhatIsSwallowedIsNotSwallowedAgain) {
   Command command;
   const model::Limits limits;
   const std::string large = "set a 0 0 2000000\r\n";
-  ASSERT_EQ(Outcome::kCommand, parser.Next(large, limits, arena, &command).outcome);
+  ASSERT_EQ(ParseResult::kCommand, parser.Next(large, limits, arena, &command).result);
   const std::string rest(2'000'002, 'x');
   ASSERT_EQ(rest.size(), parser.Next(rest, limits, arena, &command).consumed);
   parser.Rewind();
   const std::string get = "get a\r\n";
   const Step step = parser.Next(get, limits, arena, &command);
-  EXPECT_EQ(Outcome::kCommand, step.outcome);
+  EXPECT_EQ(ParseResult::kCommand, step.result);
   EXPECT_EQ(get.size(), step.consumed);
 }
 
@@ -210,7 +210,7 @@ TEST(TextParser, AMultiGetMayBeLong) {
   base::Arena arena;
   Parser parser;
   Command command;
-  EXPECT_EQ(parser.Next(line, limits, arena, &command).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(parser.Next(line, limits, arena, &command).result, ParseResult::kNeedMore);
   line += "\r\n";
   const Step step = parser.Next(line, limits, arena, &command);
   EXPECT_EQ(step.consumed, line.size());
@@ -272,7 +272,7 @@ TEST(TextParser, EveryTruncationPoint) {
       Command command;
       const Step step = parser.Next(rest, limits, arena, &command);
       rest.remove_prefix(step.consumed);
-      if (step.outcome == Outcome::kNeedMore) break;
+      if (step.result == ParseResult::kNeedMore) break;
       commands.push_back(Dump(command));
       if (command.closes) break;
     }
@@ -287,7 +287,7 @@ TEST(TextParser, LooksAtEachByteOfALineOnce) {
   base::Arena arena;
   Command command;
   std::string input = "get abcd";
-  EXPECT_EQ(parser.Next(input, {}, arena, &command).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(parser.Next(input, {}, arena, &command).result, ParseResult::kNeedMore);
   input[5] = '\n';
   input += "e\n";
   EXPECT_EQ(parser.Next(input, {}, arena, &command).consumed, input.size());
@@ -302,7 +302,7 @@ TEST(TextParser, WaitsForADataBlockWithoutMemory) {
   const size_t allocated = arena.allocated_bytes();
   for (int i = 0; i < 1001; ++i) {
     input += 'v';
-    EXPECT_EQ(parser.Next(input, {}, arena, &command).outcome, Outcome::kNeedMore);
+    EXPECT_EQ(parser.Next(input, {}, arena, &command).result, ParseResult::kNeedMore);
   }
   EXPECT_EQ(arena.allocated_bytes(), allocated);
   input.back() = '\r';
@@ -318,7 +318,7 @@ TEST(Parser, TheFirstByteChoosesTheDialect) {
   parser.Next("mn\r\n", {}, arena, &command);
   EXPECT_FALSE(parser.is_binary());
   // Once the dialect is text, 0x80 does not begin a binary packet any more.
-  EXPECT_EQ(parser.Next("\x80\r\n", {}, arena, &command).outcome, Outcome::kCommand);
+  EXPECT_EQ(parser.Next("\x80\r\n", {}, arena, &command).result, ParseResult::kCommand);
   EXPECT_EQ(command.dialect, Dialect::kText);
 }
 

@@ -38,17 +38,18 @@ Fed Feed(std::string_view bytes, size_t piece_bytes, const model::Limits& limits
       base::Arena arena;
       Command command;
       Step step = parser.Next(input, limits, arena, &command);
-      if (step.outcome == Outcome::kCommand && rewinds) {
+      if (step.result == ParseResult::kCommand && rewinds) {
         parser.Rewind();
         step = parser.Next(input, limits, arena, &command);
       }
-      if (step.outcome == Outcome::kCommand || step.outcome == Outcome::kMalformed) {
+      if (step.result == ParseResult::kCommand || step.result == ParseResult::kMalformed) {
         on_command(input, step, command);
-        fed.commands.push_back(step.outcome == Outcome::kMalformed ? "malformed" : Dump(command));
+        fed.commands.push_back(step.result == ParseResult::kMalformed ? "malformed"
+                                                                      : Dump(command));
         fed.closed = command.closes;
       }
       pending.erase(0, step.consumed);
-      if (step.outcome == Outcome::kNeedMore) break;
+      if (step.result == ParseResult::kNeedMore) break;
     }
   }
   fed.pending_bytes = pending.size();

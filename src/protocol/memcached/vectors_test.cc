@@ -34,12 +34,12 @@ class Session {
     base::Arena arena;
     Command command;
     const Step step = parser_.Next(pending_, limits_, arena, &command);
-    if (step.outcome != Outcome::kNeedMore) {
+    if (step.result != ParseResult::kNeedMore) {
       store_.Execute(command, out);
       closed_ = command.closes;
     }
     pending_.erase(0, step.consumed);
-    return step.outcome != Outcome::kNeedMore;
+    return step.result != ParseResult::kNeedMore;
   }
 
   const model::Limits limits_;

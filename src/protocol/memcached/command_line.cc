@@ -57,7 +57,7 @@ void ParseGat(std::string_view rest, bool with_cas, base::Arena& arena, Command*
 }
 
 /// `<verb> <key> <flags> <exptime> <bytes> [<cas>] [noreply]`
-void ParseStore(const LineWords& words, Verb verb, bool with_cas, base::Arena& arena,
+void ParseStore(const FirstWords& words, Verb verb, bool with_cas, base::Arena& arena,
                 Command* command, DataBlock* data) {
   command->verb = verb;
   if (words.count < 5) return SetError(Error::kBadFormat, command);
@@ -77,7 +77,7 @@ void ParseStore(const LineWords& words, Verb verb, bool with_cas, base::Arena& a
 }
 
 /// `<verb> <key> <argument> [noreply]`
-void ParseWithArgument(const LineWords& words, Verb verb, base::Arena& arena, Command* command) {
+void ParseWithArgument(const FirstWords& words, Verb verb, base::Arena& arena, Command* command) {
   command->verb = verb;
   if (words.count < 3) return SetError(Error::kBadFormat, command);
   command->quiet = words.last == "noreply";
@@ -90,7 +90,7 @@ void ParseWithArgument(const LineWords& words, Verb verb, base::Arena& arena, Co
 }
 
 /// `delete <key> [0] [noreply]`: the 0 is a remnant of a time that clients once sent.
-void ParseDelete(const LineWords& words, base::Arena& arena, Command* command) {
+void ParseDelete(const FirstWords& words, base::Arena& arena, Command* command) {
   command->verb = Verb::kDelete;
   if (words.count < 2) return SetError(Error::kBadFormat, command);
   if (words.count > 4) return SetError(Error::kError, command);
@@ -101,7 +101,7 @@ void ParseDelete(const LineWords& words, base::Arena& arena, Command* command) {
   if (has_more || (has_time && words[2] != "0")) SetError(Error::kDeleteUsage, command);
 }
 
-void ParseFlushAll(const LineWords& words, Command* command) {
+void ParseFlushAll(const FirstWords& words, Command* command) {
   command->verb = Verb::kFlushAll;
   command->quiet = words.count > 1 && words.last == "noreply";
   const bool has_delay = words.count > (command->quiet ? 2u : 1u);
@@ -111,7 +111,7 @@ void ParseFlushAll(const LineWords& words, Command* command) {
 }
 
 /// Parses verbosity and cache_memlimit, which take a number and have no effect.
-void ParseVerbosity(const LineWords& words, Command* command) {
+void ParseVerbosity(const FirstWords& words, Command* command) {
   command->verb = Verb::kVerbosity;
   command->quiet = words.count > 1 && words.last == "noreply";
   uint32_t level = 0;
@@ -121,7 +121,7 @@ void ParseVerbosity(const LineWords& words, Command* command) {
 }
 
 /// Names the connection, for operators: `client_name [<name> [noreply]]`.
-void ParseClientName(const LineWords& words, Command* command) {
+void ParseClientName(const FirstWords& words, Command* command) {
   command->verb = Verb::kClientName;
   if (words.count < 2) return;
   command->quiet = words.count > 2 && words.last == "noreply";
@@ -131,7 +131,7 @@ void ParseClientName(const LineWords& words, Command* command) {
 
 /// Administers slabs, which do not exist here. One of memcached's tests asks for the answer to
 /// `slabs automove invalid`.
-void ParseSlabs(const LineWords& words, Command* command) {
+void ParseSlabs(const FirstWords& words, Command* command) {
   uint32_t number = 0;
   const bool bad =
       words.count == 3 && words[1] == "automove" && !ParseUnsigned32(words[2], &number);
@@ -145,7 +145,7 @@ void ParseQuit(Command* command) {
 }
 
 /// Returns false when the verb is not a storing verb.
-bool ParseStoring(const LineWords& words, base::Arena& arena, Command* command, DataBlock* data) {
+bool ParseStoring(const FirstWords& words, base::Arena& arena, Command* command, DataBlock* data) {
   struct Name {
     std::string_view name;
     Verb verb;
@@ -164,7 +164,7 @@ bool ParseStoring(const LineWords& words, base::Arena& arena, Command* command, 
 }
 
 /// Returns false when there is no such verb.
-bool ParseOther(std::string_view rest, const LineWords& words, base::Arena& arena,
+bool ParseOther(std::string_view rest, const FirstWords& words, base::Arena& arena,
                 Command* command) {
   const std::string_view verb = words[0];
   if (verb == "delete") {
@@ -208,7 +208,7 @@ std::string_view Command::stats_word(size_t number) const {
   return word;
 }
 
-LineWords::LineWords(std::string_view line) {
+FirstWords::FirstWords(std::string_view line) {
   for (std::string_view word = NextWord(&line); !word.empty(); word = NextWord(&line)) {
     if (count < kKeptMax) first[count] = word;
     last = word;
@@ -246,7 +246,7 @@ bool ParseLine(std::string_view line, base::Arena& arena, Command* command, Data
     command->error = Error::kBadFormat;
     return true;
   }
-  const LineWords words(line);
+  const FirstWords words(line);
   if (verb.starts_with('m') && ParseMeta(words, arena, command, data)) return true;
   if (ParseStoring(words, arena, command, data)) return true;
   if (ParseOther(rest, words, arena, command)) return true;

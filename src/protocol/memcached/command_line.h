@@ -16,11 +16,11 @@
 
 namespace rowsocket::memcached {
 
-/// The words of a line, which blanks separate.
-struct LineWords {
+/// The first words of a line, which blanks separate, and the last one.
+struct FirstWords {
   static constexpr size_t kKeptMax = model::kMetaWordsMax;
 
-  explicit LineWords(std::string_view line);
+  explicit FirstWords(std::string_view line);
 
   std::string_view operator[](size_t i) const { return first[i]; }
 
@@ -43,7 +43,7 @@ inline constexpr uint64_t kDataBlockBytesMax = 0x7fffffff - 2;
 bool ParseLine(std::string_view line, base::Arena& arena, Command* command, DataBlock* data);
 
 /// Parses mn, mg, ms, md, ma, me. Returns false when the verb is none of these.
-bool ParseMeta(const LineWords& words, base::Arena& arena, Command* command, DataBlock* data);
+bool ParseMeta(const FirstWords& words, base::Arena& arena, Command* command, DataBlock* data);
 
 /// Sets the only key of a command, or the command's error if the key is not allowed.
 void SetKey(std::string_view key, base::Arena& arena, Command* command);

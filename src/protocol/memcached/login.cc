@@ -44,7 +44,7 @@ LoginStep NextTextLogin(std::string_view input, Command* command) {
   }
   std::string_view line = input.substr(0, line_size);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  const LineWords words(line);
+  const FirstWords words(line);
   uint64_t bytes = 0;
   if (words.count < kSetWords || words[0] != "set" || !ParseUnsigned(words[kBytesWord], &bytes)) {
     // The body of a browser's request must not log in.

@@ -24,7 +24,7 @@ class FlagParser {
   FlagParser(char verb, base::Arena& arena, Command* command)
       : verb_(verb), arena_(arena), command_(command) {}
 
-  void Parse(const LineWords& words, size_t first);
+  void Parse(const FirstWords& words, size_t first);
 
   /// M's letter, or 0 without M; a blank when M has no letter.
   char mode() const { return mode_; }
@@ -67,8 +67,8 @@ bool FlagParser::IsReturned(char letter) const {
   return letters.find(letter) != std::string_view::npos;
 }
 
-void FlagParser::Parse(const LineWords& words, size_t first) {
-  char* const returns = arena_.AllocateBytes(LineWords::kKeptMax);
+void FlagParser::Parse(const FirstWords& words, size_t first) {
+  char* const returns = arena_.AllocateBytes(FirstWords::kKeptMax);
   size_t returned = 0;
   for (size_t i = first; i < words.count; ++i) {
     const char letter = words[i].front();
@@ -272,7 +272,7 @@ void Finish(char verb, char mode, Command* command) {
 
 }  // namespace
 
-bool ParseMeta(const LineWords& words, base::Arena& arena, Command* command, DataBlock* data) {
+bool ParseMeta(const FirstWords& words, base::Arena& arena, Command* command, DataBlock* data) {
   if (words[0].size() != 2) return false;
   const char verb = words[0][1];
   if (std::string_view("ngsdae").find(verb) == std::string_view::npos) return false;
@@ -294,7 +294,7 @@ bool ParseMeta(const LineWords& words, base::Arena& arena, Command* command, Dat
   SetKey(words[1], arena, command);
   command->key_text = words[1];
   if (command->error != Error::kNone) return true;
-  if (words.count > LineWords::kKeptMax) {
+  if (words.count > FirstWords::kKeptMax) {
     command->error = Error::kTooManyFlags;
     return true;
   }

@@ -246,9 +246,9 @@ void ComparisonValue::PrepareBits() {
   kind_ = Kind::kBits;
   std::string_view bytes = text_;
   while (!bytes.empty() && bytes[0] == 0) bytes.remove_prefix(1);
-  negative_ = bytes.size() > sizeof(integer_);  // Stands for: larger than every BIT(64).
+  is_beyond_bits_ = bytes.size() > sizeof(integer_);
   integer_ = 0;
-  if (negative_) return;
+  if (is_beyond_bits_) return;
   for (const char byte : bytes) integer_ = integer_ << 8 | static_cast<uchar>(byte);
 }
 
@@ -291,7 +291,7 @@ int ComparisonValue::Compare(Field* field) {
     case Kind::kLabel:
       return CompareLabel(field);
     case Kind::kBits:
-      return negative_ ? -1 : Order(static_cast<ulonglong>(field->val_int()), integer_);
+      return is_beyond_bits_ ? -1 : Order(static_cast<ulonglong>(field->val_int()), integer_);
     case Kind::kImage:
       return field->cmp(BytesOf(*field), reinterpret_cast<const uchar*>(converted_.ptr()));
     case Kind::kNull:

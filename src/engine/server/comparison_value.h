@@ -96,8 +96,9 @@ class ComparisonValue {
   int CompareFloat(Field* field);
 
   Kind kind_ = Kind::kNothing;
-  bool negative_ = false;     ///< kInteger: integer_ holds a negative number.
-  bool never_equal_ = false;  ///< No column can hold the value: it only orders.
+  bool negative_ = false;        ///< kInteger: integer_ holds a negative number.
+  bool is_beyond_bits_ = false;  ///< kBits: the value is larger than every BIT(64).
+  bool never_equal_ = false;     ///< No column can hold the value: it only orders.
   bool has_foreign_characters_ = false;
   /// A text that is no label of the ENUM or SET: every row differs from it.
   bool is_no_label_ = false;

@@ -108,7 +108,7 @@ void ComparisonValue::Prepare(THD* thd, Field* field, const model::Value& value)
     case MYSQL_TYPE_INT24:
     case MYSQL_TYPE_LONG:
     case MYSQL_TYPE_LONGLONG:
-      return PrepareInteger(field);
+      return PrepareInteger();
     case MYSQL_TYPE_YEAR:
       return PrepareYear(field);
     case MYSQL_TYPE_FLOAT:
@@ -133,7 +133,7 @@ void ComparisonValue::Prepare(THD* thd, Field* field, const model::Value& value)
   }
 }
 
-void ComparisonValue::PrepareInteger(Field*) {
+void ComparisonValue::PrepareInteger() {
   std::string_view digits = text_;
   negative_ = !digits.empty() && digits[0] == '-';
   if (negative_ || (!digits.empty() && digits[0] == '+')) digits.remove_prefix(1);
@@ -173,7 +173,7 @@ void ComparisonValue::PrepareYear(Field* field) {
     integer_ = static_cast<ulonglong>(field->val_int());
     return;
   }
-  PrepareInteger(field);
+  PrepareInteger();
 }
 
 void ComparisonValue::PrepareText(Field* field) {

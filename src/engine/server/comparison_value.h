@@ -80,7 +80,7 @@ class ComparisonValue {
     kImage
   };
 
-  void PrepareInteger(Field* field);
+  void PrepareInteger();
   void StoreInteger(Field* field);
   /// For a number with a fraction, or beyond all integers: stores the year that sorts next to it.
   void StoreYearNear(Field* field);

@@ -30,7 +30,7 @@ class Judge {
       : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
 
   /// What was looked up before does not count any more, unless no grants have changed since.
-  void BeginTurn() {
+  void LookAnew() {
     if (reader_.MayHaveChanged()) ++grants_seen_;
     is_first_ = true;
     gave_up_ = false;

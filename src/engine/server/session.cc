@@ -107,7 +107,7 @@ void ServerSession::Prepare() {
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
   if (stage_ == Stage::kIdle) Recover();
   // An open is judged by the grants of now, and a wait in vain for the open before does not count.
-  judge_.BeginTurn();
+  judge_.LookAnew();
   Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
   Classify(&outcome);
   return outcome;
@@ -180,7 +180,7 @@ void ServerSession::BeginTurn(bool writes) {
   Recover();
   writes_ = writes;
   is_offline_ = IsOffline();
-  judge_.BeginTurn();
+  judge_.LookAnew();
   must_flush_ = holds_rows_ = false;
   if (refuses_waits_) RefuseWaits(false);
   seal_ = Outcome();
@@ -407,7 +407,7 @@ void ServerSession::EndTurn() {
   tables_.CloseIfWanted();
   thd_.FreeStatementMemory();
   thd_.ReleaseOldAuditPlugins();
-  judge_.BeginTurn();
+  judge_.LookAnew();
   if (lost_events_) Renew();
 }
 

@@ -94,9 +94,10 @@ Writer::Kind Writer::KindOf(const OpenTable& open, IndexState& index, const Requ
 
 bool Writer::Joins(const OpenTable& open, const IndexState& index, Kind kind,
                    const Request& request) const {
-  const OpenStatement& now = statement_open_;
-  return kind != Kind::kAlone && now.open == &open && now.index == &index && now.kind == kind &&
-         !now.spent && (kind != Kind::kInsert || now.values == request.insert.values.size());
+  const OpenStatement& now = open_statement_;
+  return kind != Kind::kAlone && now.open_table == &open && now.index == &index &&
+         now.kind == kind && !now.spent &&
+         (kind != Kind::kInsert || now.values == request.insert.values.size());
 }
 
 Outcome Writer::Execute(IndexState& index, const Request& request, model::RowSink& sink) {
@@ -112,13 +113,13 @@ Outcome Writer::Execute(IndexState& index, const Request& request, model::RowSin
   if (!outcome.ok()) return outcome;
   outcome = statement_.Begin(*open, SqlCommand(request));
   if (!outcome.ok()) return outcome;
-  statement_open_ = {open, &index, kind, request.insert.values.size(), kind == Kind::kAlone};
+  open_statement_ = {open, &index, kind, request.insert.values.size(), kind == Kind::kAlone};
   outcome = ExecuteStatement(*open, index, request, sink);
-  if (outcome.ok() && !statement_open_.spent && !thd_.get()->transaction_rollback_request) {
+  if (outcome.ok() && !open_statement_.spent && !thd_.get()->transaction_rollback_request) {
     thd_.ClearStatement();
     return outcome;
   }
-  statement_open_ = {};
+  open_statement_ = {};
   statement_.End(*open, &outcome);
   return outcome;
 }
@@ -141,23 +142,23 @@ Outcome Writer::Join(OpenTable& open, IndexState& index, const Request& request,
   }
   // Galera refuses a row with a deadlock, and without a rollback, when the engine has changed it.
   const bool left_half =
-      !outcome.ok() && (statement_open_.has_half || outcome.error.code == ErrorCode::kDeadlock);
+      !outcome.ok() && (open_statement_.has_half || outcome.error.code == ErrorCode::kDeadlock);
   if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_half) {
-    statement_open_ = {};
+    open_statement_ = {};
     statement_.End(open, &outcome);
     outcome.transaction_lost = outcome.transaction_lost || left_half;
     return outcome;
   }
   // A failed request has changed nothing; the requests before it stand.
   thd_.ClearStatement();
-  if (!statement_open_.spent) return outcome;
+  if (!open_statement_.spent) return outcome;
   const Outcome sealed = Seal();
   return sealed.ok() ? outcome : sealed;
 }
 
 Outcome Writer::Seal() {
   Outcome outcome;
-  OpenTable* open = std::exchange(statement_open_, {}).open;
+  OpenTable* open = std::exchange(open_statement_, {}).open_table;
   if (open == nullptr) return outcome;
   statement_.End(*open, &outcome);
   // The rollback has undone changes whose requests are answered already.
@@ -167,7 +168,7 @@ Outcome Writer::Seal() {
 
 void Writer::Abandon() {
   Outcome outcome = Outcome::Fail(ErrorCode::kKilled);
-  OpenTable* open = std::exchange(statement_open_, {}).open;
+  OpenTable* open = std::exchange(open_statement_, {}).open_table;
   if (open != nullptr) statement_.End(*open, &outcome);
 }
 
@@ -394,7 +395,7 @@ Outcome Writer::EditOnce(OpenTable& open, IndexState& index, const model::Edit& 
   if (!NewRow::KeepsKey(*table, index, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
   if (decision == Decision::kDelete) {
     statement_.SetCommand(SQLCOM_DELETE);
-    statement_open_.spent = true;  // A delete marks other columns than an update.
+    open_statement_.spent = true;  // A delete marks other columns than an update.
     MarkForDelete(*table);
     outcome = DeleteRow(table);
   } else if (!exists) {
@@ -415,10 +416,10 @@ Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edi
   TABLE* table = open.table;
   if (!DeleteReachesChildren(thd_.get(), *table)) {
     statement_.SetCommand(SQLCOM_DELETE);
-    statement_open_.spent = true;
+    open_statement_.spent = true;
     MarkForDelete(*table);
     const int error = statement_.DeleteRow(table);
-    statement_open_.has_half = error == 0;
+    open_statement_.has_half = error == 0;
     if (error == 0) return InsertEdited(open, index, edit, changes, again);
     if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
     statement_.SetCommand(SQLCOM_UPDATE);
@@ -433,7 +434,7 @@ Outcome Writer::InsertEdited(OpenTable& open, IndexState& index, const model::Ed
                              std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   statement_.SetCommand(SQLCOM_INSERT);
-  statement_open_.spent = true;
+  open_statement_.spent = true;
   table->file->ha_index_or_rnd_end();
   table->default_column_bitmaps();
   table->clear_column_bitmaps();

@@ -32,13 +32,13 @@ class Writer {
   /// Ends the statement that requests have left open, where the turn is rolled back.
   void Abandon();
   /// Whether requests have left a statement open.
-  bool has_statement() const { return statement_open_.open != nullptr; }
+  bool has_statement() const { return open_statement_.open_table != nullptr; }
 
  private:
   /// The kind of requests that may join a statement.
   enum class Kind : uint8_t { kAlone, kUpdate, kDelete, kInsert, kEdit };
   struct OpenStatement {
-    OpenTable* open = nullptr;  ///< Null: no statement is open.
+    OpenTable* open_table = nullptr;  ///< Null: no statement is open.
     const IndexState* index = nullptr;
     Kind kind = Kind::kAlone;
     size_t values = 0;      ///< kInsert: how many columns are given.
@@ -91,7 +91,7 @@ class Writer {
   CellBuffers cells_;
   RowCells row_cells_;
   std::vector<uchar> positions_;
-  OpenStatement statement_open_;
+  OpenStatement open_statement_;
 };
 
 }  // namespace rowsocket::engine::server

@@ -191,9 +191,9 @@ Outcome Writer::Insert(OpenTable& open, IndexState& index, const model::Insert& 
   return WriteRow(table);
 }
 
-// InnoDB returns the same error for a counter that is used up (of 64 bits) and for a counter whose
-// lock it does not get, because an INSERT ... SELECT has it.
-int Writer::CounterError(TABLE* table) {
+// InnoDB returns the same error where the AUTO_INCREMENT numbers of a table (of 64 bits) are used
+// up and where it does not get their lock, because an INSERT ... SELECT has it.
+int Writer::AutoIncrementError(TABLE* table) {
   handler* file = table->file;
   const bool is_used_up = file->info(HA_STATUS_AUTO) != 0 ||
                           file->stats.auto_increment_value == std::numeric_limits<ulonglong>::max();
@@ -203,7 +203,7 @@ int Writer::CounterError(TABLE* table) {
 
 Outcome Writer::WriteRow(TABLE* table) {
   int error = statement_.WriteRow(table);
-  if (error == HA_ERR_AUTOINC_READ_FAILED) error = CounterError(table);
+  if (error == HA_ERR_AUTOINC_READ_FAILED) error = AutoIncrementError(table);
   if (error != 0) return statement_.Failure(error);
   Outcome outcome;
   outcome.rows = 1;

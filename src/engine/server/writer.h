@@ -57,7 +57,7 @@ class Writer {
                            model::RowSink& sink);
   Outcome Insert(OpenTable& open, IndexState& index, const model::Insert& insert);
   Outcome WriteRow(TABLE* table);
-  static int CounterError(TABLE* table);
+  static int AutoIncrementError(TABLE* table);
 
   Outcome Modify(OpenTable& open, IndexState& index, const model::Find& find, model::RowSink& sink);
   Outcome ModifyFirst(OpenTable& open, IndexState& index, const model::Find& find,

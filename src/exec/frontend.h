@@ -65,7 +65,7 @@ struct Item {
   uint16_t verb = 0;
   model::Error error;
   uint32_t index_id = 0;
-  bool authenticates = false;                 ///< A kReply to a request for access.
+  bool is_auth_reply = false;                 ///< A kReply to a request for access.
   const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
   const Credentials* credentials = nullptr;   ///< kAuthenticate; in the arena of Parse.
   engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.

@@ -91,7 +91,7 @@ void CountInStats(const Item& item, const model::Error& answer, uint64_t rows, S
     if (answer.ok()) stats.Add(rows_stat, rows);
   } else if (item.names != nullptr) {
     stats.Add(Stat::kOpens);
-  } else if (item.authenticates) {
+  } else if (item.is_auth_reply) {
     stats.Add(Stat::kAuthsTried);
     stats.Add(answer.ok() ? Stat::kAuths : Stat::kAuthsFailed);
   }

@@ -205,7 +205,7 @@ void HandlerSocketFrontend::AccountEnded(base::Buffer& out) {
 
 void HandlerSocketFrontend::Authenticate(Command& command, base::Arena& arena, Item* item) {
   item->verb = VerbNumber(HandlerSocketVerb::kAuth);
-  item->authenticates = true;
+  item->is_auth_reply = true;
   const bool matches = IsSecret(command);
   const bool has_type = command.auth_names_user || !command.errors.Has(ErrorCode::kAuthtype);
   if (settings_.accounts && has_type && !matches) {

@@ -158,8 +158,8 @@ exec::Frontend::Step MemcachedFrontend::ParseLogin(std::string_view input, base:
   work.lists_mechanisms = step.result == Result::kMechanisms;
   // What is refused unchecked may hold a password.
   if (work.command.error != memcached::Error::kNone) base::Wipe(input.substr(0, step.consumed));
-  item->authenticates = work.command.error == memcached::Error::kAuthFailure && !item->closes;
-  if (item->authenticates) item->error.code = model::ErrorCode::kUnauth;
+  item->is_auth_reply = work.command.error == memcached::Error::kAuthFailure && !item->closes;
+  if (item->is_auth_reply) item->error.code = model::ErrorCode::kUnauth;
   if (step.result == Result::kCredentials) {
     item->kind = Item::Kind::kAuthenticate;
     item->credentials = &(arena.Allocate<exec::Credentials>(1)[0] = {step.user, step.password});

@@ -59,7 +59,8 @@ class LoginChecker {
   virtual Login Check(const LoginAttempt& attempt) = 0;
   /// The connection of the ticket has ended.
   virtual void End(std::unique_ptr<LoginTicket> ticket) = 0;
-  /// Calls `on_ended` whenever accounts have ended. False where no thread can be had for it.
+  /// Calls `on_ended` whenever accounts have ended. False where no thread can be had for it: errno
+  /// says why.
   virtual bool Watch(std::function<void()> on_ended) = 0;
 };
 

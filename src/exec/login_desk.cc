@@ -1,6 +1,7 @@
 #include "exec/login_desk.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <system_error>
@@ -22,9 +23,11 @@ constexpr std::chrono::milliseconds kMemoryPause{100};
 bool LoginDesk::Start() {
   try {
     for (unsigned i = 0; i < threads_max_; ++i) threads_.emplace_back([this] { Main(); });
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
     return false;
   } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
     return false;
   }
   return true;

@@ -65,7 +65,7 @@ class LoginDesk {
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
 
-  /// False where no thread can be had.
+  /// False where no thread can be had: errno says why.
   bool Start();
   /// False where too many logins of the address wait: the job is gone.
   bool Submit(std::unique_ptr<LoginJob> job);

@@ -2,6 +2,7 @@
 // live on.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -78,6 +79,22 @@ class LoginDeskMemoryTest : public ::testing::Test {
   FrugalOwner owner_;
   LoginDesk desk_{checker_, 1};
 };
+
+TEST_F(LoginDeskMemoryTest, StartWithoutMemorySaysWhyInErrno) {
+  LoginDesk desk(checker_, 1);
+  bool has_started = true;
+  int error = 0;
+  {
+    const OutOfMemory out;
+    std::thread([&] {
+      errno = 0;
+      has_started = desk.Start();
+      error = errno;
+    }).join();
+  }
+  EXPECT_FALSE(has_started);
+  EXPECT_EQ(ENOMEM, error);
+}
 
 TEST_F(LoginDeskMemoryTest, LoginWaitsUntilThereIsMemoryForItsSource) {
   {

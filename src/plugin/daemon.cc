@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <exception>
 #include <iterator>
 #include <new>
@@ -129,7 +130,8 @@ class Daemon::Running {
   }
 
   bool NoLoginThread(std::string* error) const {
-    *error = std::string("cannot start a thread for logins: lower ") + name_ + "_auth_threads";
+    *error = "cannot start a thread for logins (" + std::generic_category().message(errno) +
+             "): lower " + name_ + "_auth_threads";
     return false;
   }
 

@@ -1,6 +1,7 @@
 #include "engine/server/account_watch.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <system_error>
@@ -36,9 +37,11 @@ bool AccountWatch::Start(std::function<void()> on_ended) {
   on_ended_ = std::move(on_ended);
   try {
     thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
     return false;
   } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
     return false;
   }
   return true;

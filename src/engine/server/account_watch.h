@@ -38,7 +38,7 @@ class AccountWatch {
   AccountWatch(const AccountWatch&) = delete;
   AccountWatch& operator=(const AccountWatch&) = delete;
 
-  /// False where no thread can be had.
+  /// False where no thread can be had: errno says why.
   bool Start(std::function<void()> on_ended);
   void Stop();
 

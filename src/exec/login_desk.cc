@@ -84,7 +84,7 @@ void LoginDesk::CloseLogins() {
   queue_.clear();
   passed_over_ = 0;
   refused_.clear();
-  while (!idle_.WaitFor(lock, kAsleepMax, [this]() REQUIRES(mutex_) { return checking_ == 0; })) {
+  while (!idle_.WaitFor(lock, kAsleepMax, [this]() REQUIRES(mutex_) { return under_way_ == 0; })) {
   }
 }
 
@@ -146,12 +146,12 @@ bool LoginDesk::AnswerRefused() {
   refused_.erase(refused_.begin());
   Leave(job->source);
   if (job->owner == nullptr) return true;
-  ++checking_;
+  ++under_way_;
   mutex_.Unlock();
   LoginOwner& owner = *job->owner;
   owner.Done(std::move(job));
   mutex_.Lock();
-  if (--checking_ == 0) idle_.NotifyAll();
+  if (--under_way_ == 0) idle_.NotifyAll();
   return true;
 }
 
@@ -195,7 +195,7 @@ bool LoginDesk::CheckOne() {
   if (found == queue_.end()) return false;
   std::unique_ptr<LoginJob> job = std::move(*found);
   queue_.erase(found);
-  ++checking_;
+  ++under_way_;
   mutex_.Unlock();
   const Clock::time_point began = Clock::now();
   if (!job->is_hopeless) Check(*job);
@@ -212,7 +212,7 @@ bool LoginDesk::CheckOne() {
     if (sources_.EndCheck(source)) LookAgain();
     Delay(std::move(job), began);
   }
-  if (--checking_ == 0) idle_.NotifyAll();
+  if (--under_way_ == 0) idle_.NotifyAll();
   return true;
 }
 

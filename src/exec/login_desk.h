@@ -112,7 +112,8 @@ class LoginDesk {
   LoginSources sources_ GUARDED_BY(mutex_);
   /// Jobs at the front of the queue whose sources have to wait: nothing has changed for them since.
   size_t passed_over_ GUARDED_BY(mutex_) = 0;
-  unsigned checking_ GUARDED_BY(mutex_) = 0;
+  /// Logins that are being checked, and refused ones whose owners are being told.
+  unsigned under_way_ GUARDED_BY(mutex_) = 0;
   bool is_closed_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
 };

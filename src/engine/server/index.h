@@ -13,24 +13,13 @@
 #include "base/require.h"
 #include "engine/server/cell_reader.h"
 #include "engine/server/hash_key.h"
+#include "engine/server/merge_rules.h"
 #include "engine/server/rights.h"
 #include "engine/server/simple_key.h"
 #include "engine/server/tables.h"
 #include "engine/session.h"
 
 namespace rowsocket::engine::server {
-
-/// Why the requests of an index are not merged into one change of a row, for each kind of request;
-/// see merge_rules.h.
-struct MergeRules {
-  NotMergeable find = NotMergeable::kNone;
-  NotMergeable modify = NotMergeable::kNone;  ///< For updates, increments and decrements.
-  NotMergeable erase = NotMergeable::kNone;   ///< For deletes.
-  NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
-
-  /// The reason for a request whose key names one row.
-  NotMergeable Of(const model::Request& request) const;
-};
 
 class IndexState {
  public:

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "api.h"
 #include "engine/server/foreign_keys.h"
+#include "engine/server/index.h"
 #include "engine/server/statement.h"
+#include "engine/server/tables.h"
 
 namespace rowsocket::engine::server {
 

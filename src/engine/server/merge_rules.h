@@ -1,15 +1,27 @@
 // Which requests of an index may be merged into one change of a row (S7, S9 of engine/session.h):
 // requests whose answers and changes depend on nothing but the values of the row.
 //
-// Threads: the session's. Lifetime: as what a IndexState has looked up.
+// Threads: the session's. Lifetime: as what an IndexState has looked up.
 #pragma once
 
-#include "api.h"
-#include "engine/server/index.h"
-#include "engine/server/tables.h"
 #include "engine/session.h"
+#include "model/request.h"
 
 namespace rowsocket::engine::server {
+
+class IndexState;
+struct OpenTable;
+
+/// Why the requests of an index are not merged into one change of a row, for each kind of request.
+struct MergeRules {
+  NotMergeable find = NotMergeable::kNone;
+  NotMergeable modify = NotMergeable::kNone;  ///< For updates, increments and decrements.
+  NotMergeable erase = NotMergeable::kNone;   ///< For deletes.
+  NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
+
+  /// The reason for a request whose key names one row.
+  NotMergeable Of(const model::Request& request) const;
+};
 
 MergeRules FindMergeRules(const OpenTable& open, const IndexState& index);
 

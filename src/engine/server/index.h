@@ -91,7 +91,9 @@ class IndexState {
   bool MakeReadSets(TABLE* table);
   bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
 
-  const Index& index_;  ///< Valid while a holder asks for the serial.
+  /// Lives while somebody holds it: a state whose serial is another Index's is replaced before
+  /// index_ is read.
+  const Index& index_;
   const uint64_t serial_;
   OpenTable* opens_[2] = {nullptr, nullptr};
   uint64_t generations_[2] = {0, 0};

@@ -75,8 +75,8 @@ class SessionThd {
   void ClearStatement();
   /// Frees the memory of statements. REQUIRES: no table is locked.
   void FreeStatementMemory();
-  /// Unlocks the audit plugins that have heard of this thread, which stay loaded until then though
-  /// they are uninstalled. In MySQL nothing: it locks the plugins of an event for that event alone.
+  /// Unlocks the audit plugins that have heard of this thread, where the server keeps them locked:
+  /// they stay loaded until then though they are uninstalled.
   void ReleaseAuditPlugins();
   /// Unlocks the audit plugins where plugins have come or gone since they were locked: to lock them
   /// anew for each turn would cost time.
@@ -84,8 +84,8 @@ class SessionThd {
   bool holds_audit_plugins() const;
 
   /// Whether a call has met a lock of another session since the last statement began, which a
-  /// session that does not wait gives up on. Afterwards the THD can go on. In MariaDB false:
-  /// the engine's error says it.
+  /// session that does not wait gives up on, and which the engine's error does not tell of.
+  /// Afterwards the THD can go on.
   bool TakeBusy();
 
   /// The error that the server left in the diagnostics area, as an engine number; kNone if none.

@@ -133,6 +133,7 @@ void SessionThd::ReleaseOldAuditPlugins() {
 
 bool SessionThd::holds_audit_plugins() const { return thd_->audit_class_plugins.elements != 0; }
 
+// The engine's error says that a lock was met.
 bool SessionThd::TakeBusy() { return false; }
 
 bool SessionThd::must_end() const {

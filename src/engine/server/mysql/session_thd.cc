@@ -132,6 +132,7 @@ void SessionThd::FreeStatementMemory() {
   thd_->mem_root->ClearForReuse();
 }
 
+// The server locks the audit plugins of an event for that event alone.
 void SessionThd::ReleaseAuditPlugins() {}
 void SessionThd::ReleaseOldAuditPlugins() {}
 bool SessionThd::holds_audit_plugins() const { return false; }

@@ -43,7 +43,8 @@ struct HotRowName {
 };
 
 /// The text that users who may not see a row's key get in its place: a keyed hash, the same for the
-/// same row until the server ends. Whoever knows some keys and their hashes learns no other key.
+/// same row while the library stays loaded, which is until the server ends, or at the soonest until
+/// its last plugin is uninstalled. Whoever knows some keys and their hashes learns no other key.
 std::string HiddenKey(const HotRowName& name);
 
 struct HotRowCounts {

@@ -175,8 +175,8 @@ void Housekeeper::AwaitFlush() {
   flush_.thread.Join();
   try {
     NoteFlush();
-  } catch (
-      const std::bad_alloc&) {  // The flush is dropped without a line in the log, or due still.
+  } catch (const std::bad_alloc&) {
+    // The flush is dropped without a line in the log, or due still.
   }
   flush_.container.reset();
 }

@@ -6,8 +6,8 @@
 // locked; a flush waits for the row, as a flush without a delay does. A replica removes nothing by
 // itself: it waits for the changes of its source.
 // Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
-// container. Errors: what fails, as where memory runs out, is
-// tried again later, but for a flush that cannot be done, which is dropped.
+// container. Errors: what fails, as where memory runs out, is tried again later, but for a flush
+// that cannot be done, which is dropped.
 #pragma once
 
 #include <atomic>

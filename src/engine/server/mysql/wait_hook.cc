@@ -19,7 +19,9 @@ thread_local bool met_lock = false;
 /// of a link may call it on for as long as the server runs, so that the link stays as it is.
 struct Link {
   THD_event_functions functions;
-  THD_event_functions* previous;
+  /// Also read by the server's threads, one of which may be in BeginWait, or on its way there, from
+  /// before Remove while the link is put in front of another library.
+  std::atomic<THD_event_functions*> previous;
   bool is_taken;
 };
 
@@ -32,7 +34,7 @@ Link links[2] = {};
 /// Called by the server's threads, with none of InnoDB's latches held.
 template <size_t at>
 void BeginWait(THD* thd, int type) {
-  const THD_event_functions* const previous = links[at].previous;
+  const THD_event_functions* const previous = links[at].previous.load();
   if (previous != nullptr && previous->thd_wait_begin != nullptr) {
     previous->thd_wait_begin(thd, type);
   }
@@ -58,18 +60,20 @@ bool TakePlace() {
     if (now == &link.functions) return true;
   }
   Link* taken = std::find_if(std::begin(links), std::end(links), [now](const Link& link) {
-    return link.is_taken && link.previous == now;
+    return link.is_taken && link.previous.load() == now;
   });
   if (taken == std::end(links)) {
     taken = std::find_if(std::begin(links), std::end(links),
                          [](const Link& link) { return !link.is_taken; });
     if (taken == std::end(links)) return false;
-    taken->previous = now;
+    taken->previous.store(now);
     taken->is_taken = true;
   }
-  // Another library may stand at the same address by now.
-  taken->functions = now != nullptr ? *now : THD_event_functions{};
-  taken->functions.thd_wait_begin = kBegins[taken - links];
+  // Another library may stand at the same address by now. A thread of the server that still looks
+  // at the link finds the same thd_wait_begin before and after.
+  THD_event_functions functions = now != nullptr ? *now : THD_event_functions{};
+  functions.thd_wait_begin = kBegins[taken - links];
+  taken->functions = functions;
   PlaceOfHook().store(&taken->functions);
   return true;
 }
@@ -109,7 +113,7 @@ void WaitHook::Remove() {
   if (--installed != 0) return;
   for (Link& link : links) {
     if (PlaceOfHook().load() != &link.functions) continue;
-    PlaceOfHook().store(link.previous);
+    PlaceOfHook().store(link.previous.load());
     link.is_taken = false;
     return;
   }

@@ -7,11 +7,11 @@
 // lacks, answers nothing and parses the input again; a refresh comes before its next turn, once for
 // all connections that ask in this one. Parse then gives another item, also where the worker could
 // not get what was lacking: otherwise the worker would parse for ever.
-// Threads: the worker's; Execute, Reply, ReplyError, Finished, VisitRows and AddWrites run on the
-// turn's thread, which is the worker's, its batch executor's or a lane's. While the connection is
-// away the worker calls name(), account(), answers(), errors(), kept_bytes(), input_bytes_max,
-// authenticated and ShowWaits alone: what runs on the turn's thread changes nothing that those look
-// at, but for what is atomic.
+// Threads: the worker's; Execute, MayShareRow, Reply, ReplyError, Finished, VisitRows and AddWrites
+// run on the turn's thread, which is the worker's, its batch executor's or a lane's. While the
+// connection is away the worker calls name(), account(), answers(), errors(), kept_bytes(),
+// input_bytes_max, authenticated and ShowWaits alone: what runs on the turn's thread changes
+// nothing that those look at, but for what is atomic.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 

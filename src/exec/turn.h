@@ -4,8 +4,8 @@
 // (shared_rows.h): a request joins a row that is open when all that stands before it on its
 // connection has been executed. Where that is not possible they run one by one.
 //
-// Flow: Add* Run. Afterwards every item is answered (its reply is in its client's output and
-// sendable) or waits (its client is stopped at it, and nothing behind it was executed).
+// Flow: { Add Added }* Run. Afterwards every item is answered (its reply is in its client's output
+// and sendable) or waits (its client is stopped at it, and nothing behind it was executed).
 //
 //   Run:   BeginTurn  Execute item by item  Commit  open the gates
 //            |            |                    `-- failed: every request is answered with the error

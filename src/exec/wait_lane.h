@@ -20,11 +20,11 @@
 //          are queued in the order they came. One job a connection; kTurnRequestsMax in a turn,
 //          and kTurnReplyBytesMax and one reply more.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
-//         waiting group when its wait does. A job waits with three of them at most: the one under
-//         way when it came, one under way when it came again after it was handed back, and its own;
-//         where its own has no room for it, it may come again. Time in the queue, when all threads
-//         are at work, is not counted. Where memory runs out the jobs under way come back with
-//         Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.
+//         waiting group when its wait does. A job waits with three waiting groups at most: the one
+//         under way when it came, the one under way when it came again after it was handed back,
+//         and its own; a job for which its own has no room may come again. Time in the queue, when
+//         all threads are at work, is not counted. Where memory runs out the jobs under way come
+//         back with Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.
 #pragma once
 
 #include <cstdint>

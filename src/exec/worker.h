@@ -19,10 +19,10 @@
 // A connection that begins with TLS is handed to the port's handshake thread, and comes back
 // through Inbox.
 //
-// Threads: Start, AskToStop and Stop from the port's; Adopt, GiveAway, List, AccountsHaveEnded,
-// lacks_session, connections, load, Done and Admitted from any; all else on the worker's own.
-// Lifetime: connections die with the worker. Limits: model::Limits. Errors: a failed request
-// touches its own connection only (invariant I7).
+// Threads: Start, AskToStop, Stop and DropMail from the port's; Adopt, GiveAway, List,
+// AccountsHaveEnded, lacks_session, connections, load, Done and Admitted from any; all else on the
+// worker's own. Lifetime: connections die with the worker. Limits: model::Limits. Errors: a failed
+// request touches its own connection only (invariant I7).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // What a daemon is given: a protocol's descriptor, and the ports that the protocol wants to have
 // served. A folder inside this one, such as handlersocket/, holds both for one protocol.
 //
-// Threads: the server's plugin code calls from one thread at a time; ShowOwn, any session's.
+// Threads: the server's plugin code calls from one thread at a time; Descriptor::show_own, any
+// session's.
 // Errors: texts, which name the variable to change.
 #pragma once
 

@@ -36,7 +36,8 @@ class Maker {
         Container* container)
       : session_(session), definition_(definition), before_(before), container_(*container) {}
 
-  /// Fails only with the outcome busy; faults of the definition go into Container::problem.
+  /// Faults of the definition go into Container::problem. An outcome that is not ok says why the
+  /// table, or an index of it, could not be opened.
   Outcome Make() {
     if (definition_.only_expires) return MakeExpiring();
     key_columns_ = SplitNames(definition_.key_columns);

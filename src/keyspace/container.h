@@ -120,14 +120,14 @@ struct Container {
   bool usable() const { return problem.empty(); }
 };
 
-/// Never null. Outcome: busy when the table is locked at the moment; otherwise ok. `before`: the
-/// last container made of the same definition, or null; where the table is unchanged, the two share
-/// their indexes.
+/// Never null. Outcome: not ok where nothing can be told of the table now, because it is locked, or
+/// the session was killed. `before`: the last container made of the same definition, or null; where
+/// the table is unchanged, the two share their indexes.
 engine::Outcome MakeContainer(engine::Session& session, const ContainerDefinition& definition,
                               const Options& options, std::shared_ptr<ContainerState> state,
                               const Container* before, std::shared_ptr<const Container>* made);
 
-/// Names separated by any of `,;| ` and blanks.
+/// Names separated by any of `,`, `;`, `|`, blanks and tabs.
 std::vector<std::string> SplitNames(std::string_view text);
 
 }  // namespace rowsocket::keyspace

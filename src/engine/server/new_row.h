@@ -64,7 +64,8 @@ class NewRow {
  private:
   // Each family of servers defines these, in new_row_rules.cc of its folder.
 
-  /// Marks the columns that an insert reads and writes beside those that are given, and starts.
+  /// Marks the columns that an insert reads and writes beside those that are given, and calls
+  /// StartInsert.
   bool PrepareInsert(TABLE* table);
   /// Makes record[0] a row without any value given.
   bool StartInsert(TABLE* table);

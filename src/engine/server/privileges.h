@@ -78,7 +78,8 @@ class PrivilegeReader {
   Privileges on_column(const Field& field);
   void Unlock();
 
-  /// Frees what the server keeps for it. Call on the owner's thread, before that has no THD.
+  /// Frees what the server keeps for the reader. Call on the owner's thread, while that thread
+  /// still has a THD.
   void Close();
 
  private:

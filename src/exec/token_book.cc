@@ -21,8 +21,17 @@ namespace {
 /// The longest time that was given to TokenBook::KeepFor.
 std::atomic<uint32_t> rows_kept_s{0};
 
-/// When a lock of another session on an expired token last cost a transaction; UINT64_MAX: never.
-std::atomic<uint64_t> purge_lost_s{UINT64_MAX};
+/// The time of something that has not happened yet.
+constexpr uint64_t kNeverSeconds = UINT64_MAX;
+
+/// When a lock of another session on an expired token last cost a transaction.
+std::atomic<uint64_t> purge_lost_s{kNeverSeconds};
+
+/// Whether tokens are not purged at the moment, because a purge has cost a transaction.
+bool PurgePauses(uint64_t now_s) {
+  const uint64_t lost_s = purge_lost_s.load(std::memory_order_relaxed);
+  return lost_s != kNeverSeconds && now_s - lost_s < model::kTokenPurgePauseS;
+}
 
 enum Column : uint32_t { kRequest, kAnswer, kCreated };
 enum Place : size_t { kByToken, kByAge };
@@ -124,6 +133,16 @@ model::Error OfTokenTable(const model::Error& error) {
   const bool is_gone =
       IsNoTable(error) || error.code == ErrorCode::kIdxnum || error.code == ErrorCode::kFld;
   return is_gone ? model::Error{ErrorCode::kTokenTable} : error;
+}
+
+engine::Outcome Deadlock() {
+  return engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
+}
+
+/// The outcome where the whole transaction has to be taken back.
+engine::Outcome Lost(engine::Outcome outcome) {
+  outcome.transaction_lost = true;
+  return outcome;
 }
 
 engine::Outcome Edit(engine::Session& session, engine::Index& index, const Value& token,
@@ -231,9 +250,7 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   }
   // The request stands without its token, and only the whole transaction can be taken back.
   out.Truncate(begin);
-  engine::Outcome lost = kept;
-  lost.transaction_lost = true;
-  return lost;
+  return Lost(kept);
 }
 
 engine::Outcome TokenBook::Ask(const TokenedRequest& request, engine::Session& session,
@@ -257,10 +274,7 @@ engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session&
   const engine::Outcome kept =
       Edit(session, *indexes_[kByToken], request.token, keeper, request.account);
   if (!kept.ok() || !keeper.came_too_late()) return kept;
-  engine::Outcome lost =
-      engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
-  lost.transaction_lost = true;
-  return lost;
+  return Lost(Deadlock());
 }
 
 void TokenBook::AddWrites(exec::WriteSet& writes) const { writes.AddAnyRow(*indexes_[kByToken]); }
@@ -281,24 +295,21 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
   if (waits && kept.result == engine::Outcome::Result::kBusy) {
     kept = engine::Outcome::Make(engine::Outcome::Result::kGivesWay, {ErrorCode::kLockWait});
   } else if (kept.ok() && keeper.came_too_late()) {
-    kept = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
+    kept = Deadlock();
   }
   if (!kept.ok()) return kept;
   // Expired tokens that cannot be removed now are removed later; a failed statement leaves nothing
   // behind (S2). A session that waits for locks leaves them to others, because its wait would keep
   // others from the row of the request.
   if (session.WaitsForLocks()) return kept;
-  if (now_s - purge_lost_s.load(std::memory_order_relaxed) < model::kTokenPurgePauseS) return kept;
+  if (PurgePauses(now_s)) return kept;
   const engine::Outcome purged = Purge(session);
   if (!purged.transaction_lost) return kept;
   if (purged.result != engine::Outcome::Result::kBusy) return purged;
   // innodb_rollback_on_timeout: nothing of the request is locked, and it may well succeed when it
   // runs again without a purge.
   purge_lost_s.store(now_s, std::memory_order_relaxed);
-  engine::Outcome lost =
-      engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
-  lost.transaction_lost = true;
-  return lost;
+  return Lost(Deadlock());
 }
 
 engine::Outcome TokenBook::Purge(engine::Session& session) const {

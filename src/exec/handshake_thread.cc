@@ -134,7 +134,6 @@ void HandshakeThread::TakeOver(std::unique_ptr<Client> client) {
   Advance(*handshake);
 }
 
-/// Does what can be done now; `handshake` may be gone afterwards.
 void HandshakeThread::Advance(Handshake& handshake) {
   try {
     if (handshake.stage == Stage::kHello)

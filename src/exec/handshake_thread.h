@@ -85,6 +85,7 @@ class HandshakeThread {
   void Main();
   void TakeNew();
   void TakeOver(std::unique_ptr<Client> client);
+  /// Does what can be done now; `handshake` may be gone afterwards.
   void Advance(Handshake& handshake);
   void ReadHello(Handshake& handshake);
   void AskOpenSsl(Handshake& handshake);

@@ -177,8 +177,12 @@ class Connection {
   Received ReceiveTls(size_t in_bytes_max);
   Received ReceiveInto(base::Buffer& buffer, size_t room_max);
   Sent SendTls();
+  /// Takes a buffer for records where one is lacking. False: there is no memory for it.
   bool TakeRecordBuffer();
+  /// One send of the records that wait. False: the connection has failed.
   bool SendRecords(size_t* bytes);
+  /// Tells the peer that nothing more comes, as far as the socket takes the record now. REQUIRES:
+  /// nothing is left to be sent, or the connection is being destroyed.
   void SayEndOfTls();
   /// Whether nothing is left to be sent.
   bool all_sent() const { return out_.empty() && (tls_ == nullptr || tls_->to_send().empty()); }

@@ -85,7 +85,6 @@ Connection::Received Connection::ReceiveTls(size_t in_bytes_max) {
   return received;
 }
 
-/// One send of the records that wait. False: the connection has failed.
 bool Connection::SendRecords(size_t* bytes) {
   base::Buffer& records = tls_->to_send();
   if (records.empty()) return true;
@@ -99,7 +98,6 @@ bool Connection::SendRecords(size_t* bytes) {
   return true;
 }
 
-/// False: there is no memory for records.
 bool Connection::TakeRecordBuffer() {
   if (tls_->to_send().capacity() != 0 || out_.sendable_bytes() == 0) return true;
   try {
@@ -130,8 +128,6 @@ Connection::Sent Connection::SendTls() {
   return {send_blocked_ ? SendStatus::kBlocked : SendStatus::kDone, bytes};
 }
 
-/// Tells the peer that nothing more comes, as far as the socket takes the record now. REQUIRES:
-/// nothing is left to be sent, or the connection is being destroyed.
 void Connection::SayEndOfTls() {
   if (state_ == State::kBroken || !tls_->to_send().empty() || !out_.empty()) return;
   tls_->SayEnd();

@@ -104,7 +104,6 @@ bool CellReader::Send(CellBuffers& buffers, model::RowSink& sink) const {
   return SendCell(field_, buffers, sink);
 }
 
-/// The little-endian number of `bytes_` bytes.
 uint64_t CellReader::Load() const {
   switch (bytes_) {
     case 1:

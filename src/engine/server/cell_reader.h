@@ -26,6 +26,7 @@ class CellReader {
   enum class Kind : uint8_t { kOther, kInteger, kVarchar, kBlob, kDate, kDatetime };
 
   static Kind KindOf(const Field& field);
+  /// The little-endian number of `bytes_` bytes.
   uint64_t Load() const;
   bool SendInteger(model::RowSink& sink) const;
   bool SendDate(model::RowSink& sink) const;

@@ -217,8 +217,6 @@ void IndexState::MarkOrderForReading(const TABLE& table) const {
   if (IsPartitioned(table) && table.s->primary_key != MAX_KEY) mark(table.s->primary_key);
 }
 
-/// Whether the index alone holds these columns as they are. False for the clustered index, which is
-/// the table.
 bool IndexState::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
   if (IsPartitioned(*table) || !IsInnodb(*table)) return false;
   if (IsClustered(*table, key_) || HasGenerated(*table)) return false;

@@ -89,6 +89,8 @@ class IndexState {
   model::ErrorCode LookUp(TABLE* table);
   void LookUpAnswers(const TABLE* table);
   bool MakeReadSets(TABLE* table);
+  /// Whether the index alone holds these columns as they are. False for the clustered index, which
+  /// is the table.
   bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
 
   /// Lives while somebody holds it: a state whose serial is another Index's is replaced before

@@ -138,13 +138,11 @@ bool KeyScan::PrepareParts(std::span<const model::Value> key) {
   return stored;
 }
 
-/// Whether a value has characters that its column's character set lacks. REQUIRES: PrepareParts.
 bool KeyScan::HasForeignCharacters() const {
   return std::any_of(parts_.begin(), parts_.begin() + parts_count_,
                      [](const Part& part) { return part.value.has_foreign_characters(); });
 }
 
-/// False when a column cannot hold the value of its part. REQUIRES: PrepareParts.
 bool KeyScan::CanBeEqual() {
   return std::all_of(parts_.begin(), parts_.begin() + parts_count_, [](Part& part) {
     if (part.value.is_float()) return !part.value.never_equal();
@@ -292,8 +290,7 @@ int KeyScan::SkipUnqualified(int error) {
   return error;
 }
 
-/// Whether no row behind this one, which differs in `part`, can be equal. The part of a value that
-/// a prefix leaves out has no order in the index; the prefix itself has.
+// The part of a value that a prefix leaves out has no order in the index; the prefix itself has.
 bool KeyScan::IsPast(int order, uint part) const {
   if (!parts_[part].is_prefix) return order > 0;
   uint length = 0;
@@ -301,7 +298,6 @@ bool KeyScan::IsPast(int order, uint part) const {
   return key_cmp_if_same(table_, key_image_.data(), index_->key(), length);
 }
 
-/// `*part`: the first part that is not equal.
 int KeyScan::CompareRow(uint* part) {
   for (*part = 0; *part < parts_count_; ++*part) {
     Part& compared = parts_[*part];

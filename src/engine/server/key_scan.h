@@ -52,7 +52,9 @@ class KeyScan {
   bool IsSingleRow() const;
   ha_rkey_function FlagOfEqual() const;
   bool PrepareParts(std::span<const model::Value> key);
+  /// Whether a value has characters that its column's character set lacks. REQUIRES: PrepareParts.
   bool HasForeignCharacters() const;
+  /// False when a column cannot hold the value of its part. REQUIRES: PrepareParts.
   bool CanBeEqual();
   void PrepareEqual();
   void PrepareRange();
@@ -61,7 +63,9 @@ class KeyScan {
 
   int Advance();
   int SkipUnqualified(int error);
+  /// Whether no row behind this one, which differs in `part`, can be equal.
   bool IsPast(int order, uint part) const;
+  /// How the row compares with the key; `*part`: the first part that is not equal.
   int CompareRow(uint* part);
   bool Qualifies(int order) const;
 

@@ -265,7 +265,6 @@ bool NewRow::StoreKey(Field* field, const model::Value& value) {
          IsSame(field, key_.Holds(field, model::CompareOp::kEq));
 }
 
-/// Refuses a value that the field holds another one of.
 bool NewRow::IsSame(const Field* field, bool is_same) {
   if (!is_same) my_error(ER_DATA_TOO_LONG, MYF(0), NameText(*field), 1L);
   return is_same;

@@ -86,6 +86,7 @@ class NewRow {
   bool StoreTold(Field* field, const model::Value& value);
   /// Stores a key part of a row that is made: the key finds the row then, or this fails.
   bool StoreKey(Field* field, const model::Value& value);
+  /// Returns `is_same`. Refuses the value where that is false, as the field holds another one.
   static bool IsSame(const Field* field, bool is_same);
 
   SessionThd& thd_;

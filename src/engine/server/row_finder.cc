@@ -66,7 +66,6 @@ ErrorCode RowFinder::PrepareFilters() {
   return ErrorCode::kNone;
 }
 
-/// The fault of a filter's value for its column. REQUIRES: PrepareFilters.
 ErrorCode RowFinder::CheckFilters() const {
   const auto& filters = find_->filters;
   for (size_t i = 0; i < filters.size(); ++i) {

@@ -35,6 +35,7 @@ class RowFinder {
   enum class Verdict : uint8_t { kTake, kSkip, kStop };
 
   model::ErrorCode PrepareFilters();
+  /// The fault of a filter's value for its column. REQUIRES: PrepareFilters.
   model::ErrorCode CheckFilters() const;
   model::ErrorCode PrepareScan();
   int NextCandidate();

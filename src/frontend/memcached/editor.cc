@@ -278,7 +278,6 @@ int64_t MemcachedEditor::CreatedExptime() const {
   return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;
 }
 
-/// Whether the flag at this place was carried out before the row was touched.
 bool MemcachedEditor::IsSeenBefore(uint8_t flag_at) const {
   return flag_at != 0 && flag_at < command_.meta.exptime_at;
 }
@@ -288,7 +287,6 @@ int64_t MemcachedEditor::renewal_ttl_s() const {
   return keyspace::TtlOf(is_touched ? NewExpiry(command_.exptime) : old_expiry_ms_, now_ms_);
 }
 
-/// The remaining time that t tells of a row that was just made: as the flags before t have left it.
 int64_t MemcachedEditor::CreatedTtl(int64_t expiry_ms) const {
   const memcached::MetaFlags& meta = command_.meta;
   const bool sees_exptime = meta.exptime_at != 0 && meta.exptime_at < meta.ttl_at;
@@ -299,9 +297,9 @@ int64_t MemcachedEditor::CreatedTtl(int64_t expiry_ms) const {
                          now_ms_);
 }
 
-/// In a container without a column of expiry, an item that would expire later never expires, and an
-/// item that has expired is dropped. A request that would have kept its item when its account was
-/// judged, and reaches the row later, keeps the item: nobody has asked whether it may delete.
+// In a container without a column of expiry, an item that would expire later never expires, and an
+// item that has expired is dropped. A request that would have kept its item when its account was
+// judged, and reaches the row later, keeps the item: nobody has asked whether it may delete.
 int64_t MemcachedEditor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
   const bool keeps =
@@ -400,7 +398,6 @@ bool MemcachedEditor::Split(std::string_view value, std::span<const Value>* colu
   return true;
 }
 
-/// Puts the cas that the change leaves.
 bool MemcachedEditor::PutCas() {
   if (container_.cas_kind == CasKind::kHash) {
     const uint32_t flags = container_.has_flags ? item_.client_flags : 0;

@@ -93,14 +93,19 @@ class MemcachedEditor final : public model::RowEditor {
   model::Decision StoreOrDelete(int64_t expiry_ms) const;
   model::Decision End();
   bool Split(std::string_view value, std::span<const model::Value>* columns);
+  /// Puts the cas that the change leaves.
   bool PutCas();
   void PutSameCas();
   void PutExpiry(int64_t expiry_ms);
   void Put(uint32_t column, const model::Value& value);
   bool ShowRow(int64_t expiry_ms);
+  /// The expiry that a row gets by this exptime.
   int64_t NewExpiry(int64_t exptime) const;
   int64_t CreatedExptime() const;
+  /// The remaining time that t tells of a row that was just made: as the flags before t have left
+  /// it.
   int64_t CreatedTtl(int64_t expiry_ms) const;
+  /// Whether the flag at this place was carried out before the row was touched.
   bool IsSeenBefore(uint8_t flag_at) const;
 
   MemcachedShared& shared_;

@@ -76,7 +76,6 @@ void MemcachedFrontend::CountDetails(const MemcachedWork& work, bool is_answered
   }
 }
 
-/// REQUIRES: the work is of a kRequest item, whose containers still exist.
 void MemcachedFrontend::CountContainers(const MemcachedWork& work, bool failed) {
   const auto add = [](std::atomic<uint64_t>& counter, uint64_t amount) {
     if (amount != 0) counter.fetch_add(amount, std::memory_order_relaxed);
@@ -95,7 +94,6 @@ void MemcachedFrontend::CountContainers(const MemcachedWork& work, bool failed) 
   }
 }
 
-/// REQUIRES: as CountContainers.
 void MemcachedFrontend::UndoMarks(const MemcachedWork& work) {
   if (shared_.marks.empty()) return;
   for (const MemcachedTarget& target : work.targets) {

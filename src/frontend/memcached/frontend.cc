@@ -250,7 +250,6 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   }
 }
 
-/// Refuses what needs no execution to be refused.
 bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work) {
   const Command& command = work->command;
   std::string why;
@@ -268,14 +267,12 @@ bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work
   return true;
 }
 
-/// Why a target cannot be used. Why a container is disabled tells of tables that an account may not
-/// see.
+// The reason why a container is disabled tells of tables that an account may not see.
 std::string MemcachedFrontend::WhyNot(const MemcachedTarget& target) const {
   if (account() == nullptr || target.wrong != Wrong::kUnusable) return Explain(target, *snapshot_);
   return "container " + target.container->name() + " is disabled; the server's log says why";
 }
 
-/// Splits the value that is to be stored into columns.
 bool MemcachedFrontend::TakeValue(base::Arena& arena, MemcachedWork* work) {
   if (KindOf(work->command.verb) != VerbKind::kStore ||
       work->command.error != memcached::Error::kNone) {

@@ -64,11 +64,16 @@ class MemcachedFrontend final : public exec::Frontend {
   bool AsksForContainer(const MemcachedWork& work) const;
   bool Switch(base::Arena& arena, MemcachedWork* work, exec::Item* item);
   void Prepare(base::Arena& arena, MemcachedWork* work, exec::Item* item);
+  /// Why a target cannot be used.
   std::string WhyNot(const MemcachedTarget& target) const;
+  /// Refuses what needs no execution to be refused.
   bool RefuseUnexecuted(base::Arena& arena, MemcachedWork* work);
+  /// Splits the value that is to be stored into columns.
   bool TakeValue(base::Arena& arena, MemcachedWork* work);
   void CountDetails(const MemcachedWork& work, bool is_answered);
+  /// REQUIRES: the work is of a kRequest item, whose containers still exist.
   void CountContainers(const MemcachedWork& work, bool failed);
+  /// REQUIRES: as CountContainers.
   void UndoMarks(const MemcachedWork& work);
   void PrepareFlush(base::Arena& arena, MemcachedWork* work, exec::Item* item);
 

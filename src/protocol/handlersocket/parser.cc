@@ -92,8 +92,11 @@ class LineParser {
   void TakeIndexId(std::optional<uint64_t> id);
   std::string_view NextName();
   std::span<const std::string_view> NextNames();
+  /// The number of the next word; 0 when the line has ended.
   uint64_t NextNumber();
   uint64_t NextCount(ErrorCode if_zero);
+  /// Takes `given` values off the line and returns the first `kept_max` of them. Values that the
+  /// line counts and does not hold are empty strings.
   std::span<const Value> NextValues(uint64_t given, uint64_t kept_max);
 
   /// Whether a request may hold `count` values; adds the error if not.
@@ -283,7 +286,6 @@ std::span<const std::string_view> LineParser::NextNames() {
   return names;
 }
 
-/// The number of the next word; 0 when the line has ended.
 uint64_t LineParser::NextNumber() {
   std::string_view word;
   if (!words_.Next(&word)) return 0;
@@ -298,8 +300,6 @@ uint64_t LineParser::NextCount(ErrorCode if_zero) {
   return count;
 }
 
-/// Takes `given` values off the line and returns the first `kept_max` of them. Values that the line
-/// counts and does not hold are empty strings.
 std::span<const Value> LineParser::NextValues(uint64_t given, uint64_t kept_max) {
   const uint64_t kept = std::min(given, kept_max);
   const std::span<Value> values = arena_.Allocate<Value>(kept);

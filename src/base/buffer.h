@@ -36,7 +36,8 @@ class Buffer {
   size_t capacity() const { return capacity_; }
 
   void Append(std::string_view bytes) {
-    if (bytes.empty()) return;  // memcpy must not get a null pointer, even for zero bytes
+    // A null pointer must not be given to memcpy, not even for zero bytes.
+    if (bytes.empty()) return;
     std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
     end_ += bytes.size();
   }

@@ -44,9 +44,9 @@ class BufferPool {
  private:
   static base::Buffer Fresh();
 
-  std::vector<base::Buffer> kept_;  // last in, first out: the warmest memory is used again first
+  std::vector<base::Buffer> kept_;  ///< Last in, first out: the warmest memory is used again first.
   size_t kept_bytes_ = 0;
-  size_t unused_ = 0;  // the fewest that were kept since the last Trim
+  size_t unused_ = 0;  ///< The fewest that were kept since the last Trim.
 };
 
 }  // namespace rowsocket::net

@@ -53,7 +53,7 @@ std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) 
   for (size_t i = 0; i < kept; ++i) {
     if (events[i].tag() != this) continue;
     std::swap(events[i], events[--kept]);
-    break;  // epoll reports one descriptor once
+    break;  // Epoll reports one descriptor once.
   }
   return events.first(kept);
 }

@@ -87,14 +87,16 @@ class GatedOutput {
 
   void Check() const {
     ROWSOCKET_REQUIRE(front_ <= released_);
-    ROWSOCKET_REQUIRE(released_ <= End());       // no caller has cut away bytes that are sendable
-    ROWSOCKET_REQUIRE(released_ <= held_from_);  // invariant I4
+    // No caller has cut away bytes that are sendable.
+    ROWSOCKET_REQUIRE(released_ <= End());
+    // Invariant I4.
+    ROWSOCKET_REQUIRE(released_ <= held_from_);
   }
 
   base::Buffer bytes_;
-  Position front_ = 0;             // position of the first byte of bytes_
-  Position released_ = 0;          // end of the sendable bytes
-  Position held_from_ = kNotHeld;  // begin of the first reply that waits for its commit
+  Position front_ = 0;             ///< The position of the first byte of bytes_.
+  Position released_ = 0;          ///< The end of the sendable bytes.
+  Position held_from_ = kNotHeld;  ///< Where the first reply begins that waits for its commit.
 };
 
 }  // namespace rowsocket::net

@@ -196,9 +196,8 @@ void LineParser::ParseFind() {
   const uint64_t count = NextCount(ErrorCode::kKlen);
   find.key_parts_given = Saturate(count);
   find.key = NextValues(count, model::kKeyPartsMax);
-  if (words_.at_end())
-    return;  // most finds end here; otherwise the find goes on with offset, IN, filters or a
-             // modification
+  // Most finds end here; otherwise the find goes on with offset, IN, filters or a modification.
+  if (words_.at_end()) return;
   find.limit = std::max<uint64_t>(NextNumber(), 1);
   find.offset = NextNumber();
   if (words_.PeekByte() == '@') ParseIn();
@@ -250,8 +249,8 @@ void LineParser::ParseModifications() {
   model::Find& find = command_.request.find;
   find.modification = *modification;
   find.wants_pre_images = word.size() > 1 && word[1] == '?';
-  if (*modification == Modification::kDelete)
-    return;  // hs4j sends a value behind D, which has no use for one
+  // hs4j sends a value behind D, which has no use for one.
+  if (*modification == Modification::kDelete) return;
   const size_t count = words_.CountRest();
   find.modifications = NextValues(count, WithinLimit(count) ? count : 0);
 }

@@ -12,7 +12,7 @@ void AppendBinary(const Command& command, const BinaryReply& reply, base::Buffer
   *to++ = static_cast<char>(command.opcode);
   to = StoreBigEndian(static_cast<uint16_t>(reply.key.size()), to);
   *to++ = static_cast<char>(reply.extras.size());
-  *to++ = '\0';  // data type: raw bytes
+  *to++ = '\0';  // The data type: raw bytes.
   to = StoreBigEndian(static_cast<uint16_t>(reply.status), to);
   to = StoreBigEndian(static_cast<uint32_t>(body_bytes), to);
   to = StoreBigEndian(command.opaque, to);

@@ -24,7 +24,7 @@ class Digits {
   std::string_view view() const { return {text_.data(), static_cast<size_t>(end_ - text_.data())}; }
 
  private:
-  std::array<char, 24> text_;  // room for 20 digits and a sign
+  std::array<char, 24> text_;  ///< Room for 20 digits and a sign.
   char* end_;
 };
 

@@ -144,10 +144,9 @@ def fsync(runner, _case, _entry):
 
 
 @contextlib.contextmanager
-def on_cores(pid, cores):
-    """The threads of the process run on these cores alone, those to come as well."""
-    every = os.sched_getaffinity(0)
-
+def on_cores(pid, cores, every):
+    """The threads of the process run on these cores alone, those to come as well; at the end on every core. The caller
+    names every core, because it may keep off some of them itself."""
     def move(to):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(ProcessLookupError):
@@ -175,7 +174,7 @@ def cores(runner, case, entry):
     for _ in range(plan.rounds_or(case.rounds)):
         os.sched_setaffinity(0, every - one or every)
         try:
-            with on_cores(system.pid, one):
+            with on_cores(system.pid, one, every):
                 alone = window()
         finally:
             os.sched_setaffinity(0, every)

@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
+import os
 import re
 
 import pytest
 
-from rowsocket_bench import catalog, conserve, loader, plan as plans, results, runner, systems
+from rowsocket_bench import catalog, conserve, loader, plan as plans, results, runner, special, systems
 from rowsocket_bench.model import Case, Entry, Load
 from rowsocket_bench.systems import Unavailable
 
@@ -142,6 +143,23 @@ def test_statements_come_before_each_window(bench):
 def test_finished_cases_are_not_measured_again(bench):
     bench.run(case(entry("a")), case(entry("b"), id="P2"), done={"P1"})
     assert set(bench.windows) == {"b"}
+
+
+def test_a_case_by_cores_has_the_server_on_one_core_and_then_on_all(bench, monkeypatch):
+    """The load generator keeps off the server's one core, and has all when the server has all."""
+    of_thread, seen = {}, []
+    monkeypatch.setattr(FakeSystem, "pid", os.getpid())
+    monkeypatch.setattr(os, "sched_getaffinity", lambda thread: of_thread.get(thread, {0, 1, 2}))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda thread, to: of_thread.update({thread: set(to)}))
+
+    def window(_plan, _load, system, *_):
+        seen.append((of_thread[system.pid], of_thread[0]))
+        return {"replies_per_second": 1, "server_cpu": {"per_request_us_total": 2}}
+
+    monkeypatch.setattr(special, "run_window", window)
+    found = bench.run(case(entry("a"), special="cores", rounds=2))
+    assert found["P1"].absent == {} and found["P1"].series("a", "one_core_us") == [2, 2]
+    assert seen == [({0}, {1, 2}), ({0, 1, 2}, {0, 1, 2})] * 2
 
 
 def test_a_case_that_exceeds_the_time_limit_is_left_out(bench):

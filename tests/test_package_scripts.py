@@ -364,6 +364,7 @@ def test_setup_knows_the_channels_of_group_replication_in_any_sql_mode(machine):
 
 @pytest.mark.parametrize("line,stays", [
     ("resp-user = app@localhost", True), ("loose_resp_accounts = on", True), ("resp_accounts=1", True),
+    ("resp_accounts", True), ("resp_accounts # by logins", True), ("resp_accounts =", False), ("resp_accounts = 'ON'", True),
     ("resp_accounts = OFF", False), ("#resp_user = app@localhost", False)])
 def test_setup_leaves_the_account_of_another_option_file(machine, line, stays):
     """The server would take that of setup in its place, whose file may be the later one."""
@@ -390,6 +391,38 @@ def test_setup_leaves_the_ports_of_another_option_file(machine, lines, ports, ot
         assert [int(port) for port in re.findall(r"_port = (\d+)", written)] == own, written
     if other == "rowsocket.cnf" or " = 0" not in lines:
         assert [f"127.0.0.1 port {port}; " in done.stdout for port in ports] == [True, True], done.stdout
+
+
+@pytest.mark.parametrize("groups,is_read", [
+    ("mysqld", True), ("server", True), ("client", False), ("mysqld-8.0", False), ("mysqld-1.2", True),
+    ("mysqld] # [client", True), ("mysqld]\n[client", False)])
+def test_setup_reads_the_groups_that_the_server_reads(machine, groups, is_read):
+    """A line of a group for programs, or for another version of the server, opens no port."""
+    machine.put(f"bin/{machine.name}", "#!/bin/sh\n[ -n \"$*\" ] || cat >/dev/null\n"
+                "case $* in *VERSION*) echo 1.2.3-Debian ;; esac\n")
+    (machine.config / "a.cnf").write_text("[mysqld]\n")
+    (machine.config / "b.cnf").write_text(f"[{groups}]\nresp_port = 6380")
+    (machine.config / "c.cnf").write_text("resp_port = 6381\n")
+    done = setup(machine)
+    assert f"127.0.0.1 port {6380 if is_read else 6379}; " in done.stdout, done.stdout + done.stderr
+    assert ("loose_resp_port" in (machine.config / "rowsocket_setup.cnf").read_text()) != is_read
+
+
+@pytest.mark.parametrize("group", ["mariadb", "mariadbd-1.2", "client-server", "galera"])
+def test_setup_reads_the_groups_of_mariadb_in_mariadb_alone(machine, group):
+    machine.put(f"bin/{machine.name}", "#!/bin/sh\n[ -n \"$*\" ] || cat >/dev/null\n"
+                "case $* in *VERSION*) echo 1.2.3-Debian ;; esac\n")
+    (machine.config / "a.cnf").write_text(f"[{group}]\nresp_port = 6380\n")
+    done = setup(machine)
+    assert f"127.0.0.1 port {6380 if machine.name == 'mariadb' else 6379}; " in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_setup_takes_the_quotes_of_a_value_for_none_of_its_own(machine, quote):
+    lines = [f"{name} = {quote}{value}{quote} # mine" for name, value in (("resp_port", 6380), ("resp-user", "app@localhost"))]
+    (machine.config / "a.cnf").write_text("\n".join(["[mysqld]", *lines]))
+    done = setup(machine)
+    assert "127.0.0.1 port 6380; " in done.stdout and "TO app@localhost\n" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("left", [

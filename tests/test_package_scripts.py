@@ -453,3 +453,15 @@ def test_setup_says_that_a_port_of_an_existing_file_is_off(machine):
     (machine.config / "rowsocket_setup.cnf").write_text("[mysqld]\nloose_daemon_memcached_port = 0\n")
     done = setup(machine)
     assert "memcached      off: its port is 0" in done.stdout and "127.0.0.1 port 6379; " in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("lines,reads,writes", [
+    ("handlersocket_port = 9998\nhandlersocket_port_wr = 9999", "127.0.0.1 port 9998", "127.0.0.1 port 9999"),
+    ("handlersocket_port = 9997\nhandlersocket_address = 10.0.0.5", "10.0.0.5 port 9997", "off: its port is 0; a"),
+    ("handlersocket_port = /run/a.sock\nhandlersocket_port_wr = 0\nhandlersocket_address = /", "the socket /run/a.sock",
+     "off: its port is 0; a loose_handlersocket_port_wr in ")])
+def test_setup_names_the_ports_of_handlersocket_as_they_are(machine, lines, reads, writes):
+    (machine.config / "a.cnf").write_text(f"[mysqld]\n{lines}\n")
+    done = setup(machine)
+    assert f"HandlerSocket  reads: {reads}\n" in done.stdout, done.stdout + done.stderr
+    assert f"               reads and writes: {writes}" in done.stdout, done.stdout

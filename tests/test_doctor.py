@@ -206,9 +206,12 @@ def test_option_files(root, name):
     said = doctor("--root", root)[1]
     assert "handlersocket_plain_secret is not set: every local user may use handlersocket_port" in said
     assert "handlersocket_plain_secret_wr is not set" in said
-    for on in ("ON", "true", "1"):
-        load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts = {on}\n")
+    for on in (" = ON", " = true", " = 1", "", "  # by accounts = by logins", " = OFF\nloose-handlersocket-accounts"):
+        load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts{on}\n")
         right(root)
+    for off in (" =", " = OFF", "\nhandlersocket_accounts = 0"):
+        load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts{off}\n")
+        assert "handlersocket_plain_secret is not set" in doctor("--root", root)[1], off
     load.unlink()
     said = doctor("--root", root)[1]
     assert "no option file loads rowsocket.so" in said

@@ -18,6 +18,7 @@ class Options:
         # The groups of one version, such as [mysqld-9.7], are for that version alone.
         self.line = re.match(r"\d+\.\d+|", version).group(0)
         self.values = {}  # name -> value
+        self.without_value = set()  # names that stand alone in a line: ON of what is ON or OFF
         self.loads = []  # plugin_load and plugin_load_add: each of the latter adds to what is there
         self.read_files = []
         self.unreadable = []
@@ -51,9 +52,11 @@ class Options:
                 if depth < INCLUDES_MAX:
                     self.include(match.group(1), match.group(2).strip(), depth)
             elif line and line[0] not in "#;!" and ours:
-                name, _, value = line.partition("=")
+                name, equals, value = re.sub(r"\s#.*", "", line).partition("=")
                 name = re.sub(r"^loose_", "", name.strip().replace("-", "_"))
-                self.set(name, re.sub(r"\s#.*", "", value).strip().strip("'\""))
+                self.set(name, value.strip().strip("'\""))
+                if not equals:
+                    self.without_value.add(name)
         return self
 
     def include(self, what, name, depth):
@@ -67,6 +70,7 @@ class Options:
         elif name == "plugin_load_add":
             self.loads.append(value)
         self.values[name] = value
+        self.without_value.discard(name)
 
     def read_persisted(self, path):
         """The values of SET PERSIST, which count more than those of option files."""
@@ -104,7 +108,7 @@ class Options:
         return self.values.get(name, default)
 
     def is_on(self, name):
-        return self.get(name).upper() in ("ON", "TRUE", "1")
+        return name in self.without_value or self.get(name).upper() in ("ON", "TRUE", "1")
 
     def loads_the_library(self):
         return any("rowsocket" in value for value in self.loads)

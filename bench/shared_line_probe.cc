@@ -6,6 +6,8 @@
 // For 1 to CORES cores, each thread on a core of its own: nanoseconds for each change (an atomic
 // addition), of all cores together, where each changes a line of its own, and where all change the
 // same. The least of many short windows counts, because other programs may take a core meanwhile.
+// Errors: a core that the probe may not use, as in a container, ends it with 1: two threads on one
+// core would not measure what cores take from each other.
 #include <pthread.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -31,7 +34,12 @@ void StayOn(unsigned core) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(core, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  const int error = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  if (error == 0) return;
+  std::fprintf(stderr, "shared_line_probe: no thread can be kept on core %u: %s\n", core,
+               std::strerror(error));
+  std::fflush(stdout);
+  std::_Exit(1);  // The other threads would wait for this one.
 }
 
 /// Nanoseconds for each change, of all cores together, in the best window.

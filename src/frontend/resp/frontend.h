@@ -19,22 +19,16 @@
 #include <vector>
 
 #include "exec/frontend.h"
-#include "exec/hot_rows.h"
-#include "exec/latency.h"
-#include "exec/slow_log.h"
-#include "exec/stats.h"
 #include "exec/token_book.h"
 #include "exec/unit.h"
 #include "frontend/resp/clients.h"
-#include "frontend/resp/cursors.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/repeated_requests.h"
-#include "frontend/resp/scripts.h"
+#include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
-#include "model/health.h"
 #include "model/limits.h"
 #include "protocol/resp/request.h"
 
@@ -42,28 +36,6 @@ namespace rowsocket::frontend {
 
 inline constexpr std::string_view kRespBadName =
     "ERR Client names cannot contain spaces, newlines or special characters.";
-
-/// Settings that all connections of one port share. They outlive the connections.
-struct RespSettings {
-  bool accounts = false;  ///< Clients log in with accounts of the server.
-  /// The account of connections that have no other one; null: they may do everything.
-  std::shared_ptr<const model::Account> account;
-  std::string schema;   ///< Where tables without a schema are; empty: nowhere.
-  std::string version;  ///< The library's.
-  std::function<model::Health()> health;
-  const exec::StatRegistry* stats = nullptr;
-  const exec::LatencyRegistry* latency = nullptr;
-  exec::SlowLog* slow = nullptr;      ///< What SLOWLOG tells; null: nothing.
-  exec::HotRows* hot_rows = nullptr;  ///< What HOTKEYS tells; null: nothing.
-  RespInfo* info = nullptr;           ///< What INFO tells.
-  const char* plugin = "resp";        ///< By this name the ConnectionBook knows its connections.
-  RespClients* clients = nullptr;     ///< The port's connections.
-  RespScripts* scripts = nullptr;     ///< Scripts that clients have brought.
-  keyspace::Keyspaces* keyspaces = nullptr;  ///< The server's keyspaces; null: there are none.
-  RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
-  exec::TokenSettings tokens;                ///< How long ROW.ONCE keeps tokens, if it is served.
-  model::Limits limits;
-};
 
 class RespFrontend final : public exec::Frontend {
  public:

@@ -1,0 +1,48 @@
+// The settings that all connections of one RESP port share, and what else they have in common.
+//
+// Threads: any; no member changes once the port has connections. Lifetime: outlives them, as does
+// all that is pointed to.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "exec/hot_rows.h"
+#include "exec/latency.h"
+#include "exec/slow_log.h"
+#include "exec/stats.h"
+#include "exec/token_book.h"
+#include "frontend/resp/clients.h"
+#include "frontend/resp/cursors.h"
+#include "frontend/resp/info.h"
+#include "frontend/resp/scripts.h"
+#include "keyspace/keyspaces.h"
+#include "model/account.h"
+#include "model/health.h"
+#include "model/limits.h"
+
+namespace rowsocket::frontend {
+
+struct RespSettings {
+  bool accounts = false;  ///< Clients log in with accounts of the server.
+  /// The account of connections that have no other one; null: they may do everything.
+  std::shared_ptr<const model::Account> account;
+  std::string schema;   ///< Where tables without a schema are; empty: nowhere.
+  std::string version;  ///< The library's.
+  std::function<model::Health()> health;
+  const exec::StatRegistry* stats = nullptr;
+  const exec::LatencyRegistry* latency = nullptr;
+  exec::SlowLog* slow = nullptr;      ///< What SLOWLOG tells; null: nothing.
+  exec::HotRows* hot_rows = nullptr;  ///< What HOTKEYS tells; null: nothing.
+  RespInfo* info = nullptr;           ///< What INFO tells.
+  const char* plugin = "resp";        ///< By this name the ConnectionBook knows its connections.
+  RespClients* clients = nullptr;     ///< The port's connections.
+  RespScripts* scripts = nullptr;     ///< Scripts that clients have brought.
+  keyspace::Keyspaces* keyspaces = nullptr;  ///< The server's keyspaces; null: there are none.
+  RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
+  exec::TokenSettings tokens;                ///< How long ROW.ONCE keeps tokens, if it is served.
+  model::Limits limits;
+};
+
+}  // namespace rowsocket::frontend

@@ -1,11 +1,12 @@
-// COMMAND: what this port serves, for clients and tools.
-#include <algorithm>
+#include "frontend/resp/describe.h"
+
 #include <string>
 #include <vector>
 
-#include "frontend/resp/frontend.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/work.h"
 
 namespace rowsocket::frontend {
 
@@ -46,57 +47,8 @@ void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
   for (const std::string_view key : keys) resp::AppendBulk(key, out);
 }
 
-}  // namespace
-
-void RespFrontend::AppendCommand(Arguments arguments, base::Buffer& out) const {
-  const auto describe = [&](const RespCommand& command) {
-    resp::AppendArray(10, &out);
-    resp::AppendBulk(command.name, &out);
-    resp::AppendInteger(command.arity, &out);
-    resp::AppendSet(1, state_.version, &out);
-    resp::AppendSimple(command.writes ? "write" : "readonly", &out);
-    resp::AppendInteger(command.first_key, &out);
-    resp::AppendInteger(command.last_key, &out);
-    resp::AppendInteger(command.first_key == 0               ? 0
-                        : TraitsOf(command.verb).has_pairs() ? 2
-                                                             : 1,
-                        &out);
-    for (int i = 0; i < 4; ++i) resp::AppendSet(0, state_.version, &out);  // From categories on.
-  };
-  size_t served = 0;
-  for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;
-  const std::string_view what = arguments.size() > 1 ? arguments[1] : std::string_view();
-  if (what.empty() || (IsWord(what, "info") && arguments.size() == 2)) {
-    resp::AppendArray(served, &out);
-    for (const RespCommand& command : RespCommands()) {
-      if (command.verb != Verb::kRefused) describe(command);
-    }
-  } else if (IsWord(what, "count") && arguments.size() > 2) {
-    resp::AppendError("ERR wrong number of arguments for 'command|count' command", &out);
-  } else if (IsWord(what, "count")) {
-    resp::AppendInteger(static_cast<int64_t>(served), &out);
-  } else if (IsWord(what, "docs")) {
-    resp::AppendMap(0, state_.version, &out);
-  } else if (IsWord(what, "list")) {
-    ListCommands(arguments.subspan(2), out);
-  } else if (IsWord(what, "info")) {
-    resp::AppendArray(arguments.size() - 2, &out);
-    for (const std::string_view name : arguments.subspan(2)) {
-      const RespCommand* const command = FindRespCommand(name);
-      if (command != nullptr && command->verb != Verb::kRefused)
-        describe(*command);
-      else
-        resp::AppendNil(state_.version, &out);
-    }
-  } else if (IsWord(what, "getkeys")) {
-    AppendKeys(arguments.subspan(2), &out);
-  } else {
-    AppendHelp(arguments, &out);
-  }
-}
-
 // PATTERN is the only filter that is served: there are no modules and no categories of commands.
-void RespFrontend::ListCommands(Arguments filter, base::Buffer& out) {
+void ListCommands(std::span<const std::string_view> filter, base::Buffer& out) {
   const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
                                            IsWord(filter[1], "pattern"));
   if (!is_known) return resp::AppendError(kSyntax, &out);
@@ -111,6 +63,56 @@ void RespFrontend::ListCommands(Arguments filter, base::Buffer& out) {
   }
   resp::AppendArray(names.size(), &out);
   for (const std::string_view name : names) resp::AppendBulk(name, &out);
+}
+
+}  // namespace
+
+void DescribeCommands(std::span<const std::string_view> arguments, resp::Version version,
+                      base::Buffer& out) {
+  const auto describe = [&](const RespCommand& command) {
+    resp::AppendArray(10, &out);
+    resp::AppendBulk(command.name, &out);
+    resp::AppendInteger(command.arity, &out);
+    resp::AppendSet(1, version, &out);
+    resp::AppendSimple(command.writes ? "write" : "readonly", &out);
+    resp::AppendInteger(command.first_key, &out);
+    resp::AppendInteger(command.last_key, &out);
+    resp::AppendInteger(command.first_key == 0               ? 0
+                        : TraitsOf(command.verb).has_pairs() ? 2
+                                                             : 1,
+                        &out);
+    for (int i = 0; i < 4; ++i) resp::AppendSet(0, version, &out);  // From categories on.
+  };
+  size_t served = 0;
+  for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;
+  const std::string_view what = arguments.size() > 1 ? arguments[1] : std::string_view();
+  if (what.empty() || (IsWord(what, "info") && arguments.size() == 2)) {
+    resp::AppendArray(served, &out);
+    for (const RespCommand& command : RespCommands()) {
+      if (command.verb != Verb::kRefused) describe(command);
+    }
+  } else if (IsWord(what, "count") && arguments.size() > 2) {
+    resp::AppendError("ERR wrong number of arguments for 'command|count' command", &out);
+  } else if (IsWord(what, "count")) {
+    resp::AppendInteger(static_cast<int64_t>(served), &out);
+  } else if (IsWord(what, "docs")) {
+    resp::AppendMap(0, version, &out);
+  } else if (IsWord(what, "list")) {
+    ListCommands(arguments.subspan(2), out);
+  } else if (IsWord(what, "info")) {
+    resp::AppendArray(arguments.size() - 2, &out);
+    for (const std::string_view name : arguments.subspan(2)) {
+      const RespCommand* const command = FindRespCommand(name);
+      if (command != nullptr && command->verb != Verb::kRefused)
+        describe(*command);
+      else
+        resp::AppendNil(version, &out);
+    }
+  } else if (IsWord(what, "getkeys")) {
+    AppendKeys(arguments.subspan(2), &out);
+  } else {
+    AppendHelp(arguments, &out);
+  }
 }
 
 }  // namespace rowsocket::frontend

@@ -226,9 +226,6 @@ class RespFrontend final : public exec::Frontend {
   void AppendAcl(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
-  // The commands that are served (describe.cc).
-  void AppendCommand(Arguments arguments, base::Buffer& out) const;
-  static void ListCommands(Arguments filter, base::Buffer& out);
   // The connection, and others of the port (client.cc).
   void AppendClient(Arguments arguments, base::Buffer& out, exec::Item* item);
   void SetName(std::string_view name, base::Buffer& out);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/secret_text.h"
+#include "frontend/resp/describe.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
@@ -238,7 +239,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       AppendClient(arguments, out, item);
       break;
     case Verb::kCommand:
-      AppendCommand(arguments, out);
+      DescribeCommands(arguments, state_.version, out);
       break;
     default:
       return false;

@@ -145,6 +145,26 @@ std::span<RespCall> RespFrontend::CopyCalls(std::span<const RespCall> calls, bas
   return kept;
 }
 
+// Where the keys cannot be counted, as without the store's table or the right to read it, or while
+// a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
+// else, most of all when something is wrong.
+bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                               exec::Item* item) {
+  RespCommand counting = command;
+  counting.verb = RespVerb::kInfoKeys;
+  std::string error;
+  const std::optional<std::span<RespCall>> calls = PrepareCalls(counting, arguments, arena, &error);
+  if (calls && !OpenCalls(*calls, arena, item, &error)) {
+    item->takes_busy = true;
+    return false;
+  }
+  if (error.empty())
+    MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
+  else
+    AnswerServer(command, arguments, arena, item);
+  return true;
+}
+
 // A client that gets NOSCRIPT sends the text itself, which is then recognized or refused.
 bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments arguments,
                                   base::Arena& arena, std::vector<RespCall>* calls,

@@ -40,13 +40,12 @@ uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
 }  // namespace
 
 RespFrontend::RespFrontend(const RespSettings& settings)
-    : settings_(settings), is_logged_in_(!settings.accounts) {
+    : settings_(settings), monitor_(settings), is_logged_in_(!settings.accounts) {
   SetAccount(settings.account);
 }
 
 RespFrontend::~RespFrontend() {
   if (connection_id() != 0) settings_.clients->Leave(connection_id());
-  settings_.info->Add(uncounted_);
 }
 
 size_t RespFrontend::input_bytes_max() const {
@@ -74,9 +73,8 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
     skips_one_ = false;
   }
   if (work.error != 0 && answer.ok()) CountRefusal();
-  if (work.error != 0) settings_.info->AddError(work.error, item.verb, work.is_rejected, flushes());
-  uncounted_ += {work.queued.empty() ? 1 : work.commands + 2, work.hits, work.misses};
-  if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
+  if (work.error != 0) monitor_.CountError(work.error, item.verb, work.is_rejected);
+  monitor_.Count({work.queued.empty() ? 1 : work.commands + 2, work.hits, work.misses});
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed) finder_.MarkStale();
@@ -208,7 +206,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   if (verb == Verb::kOutcome) {
     return {Parsed::kItem, PrepareOutcome(arguments, arena, item) ? consumed : 0};
   }
-  if (verb == Verb::kInfo && InfoCountsKeys(arguments.subspan(1))) {
+  if (verb == Verb::kInfo && RespMonitor::InfoCountsKeys(arguments.subspan(1))) {
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
   if (!AsksEngine(verb)) {
@@ -268,9 +266,9 @@ void RespFrontend::Reject(std::string_view text, base::Arena& arena, Item* item)
   AnswerError(text, arena, item);
 }
 
-void RespFrontend::CountError(uint8_t error, bool is_rejected) const {
-  settings_.info->AddError(error, activity_.verb.load(std::memory_order_relaxed), is_rejected,
-                           flushes());
+void RespFrontend::CountError(std::string_view reply) const {
+  monitor_.CountError(RespErrorOf(reply), activity_.verb.load(std::memory_order_relaxed),
+                      /*is_rejected=*/false);
 }
 
 Outcome RespFrontend::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {
@@ -287,7 +285,7 @@ Outcome RespFrontend::ExecuteAny(const Item& item, engine::Session& session,
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = RespWorkOf(item);
   if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
-  if (work.calls[0].verb == Verb::kInfoKeys) return ExecuteInfo(work, session, out);
+  if (work.calls[0].verb == Verb::kInfoKeys) return monitor_.ExecuteInfo(work, session, out);
   work.wrong = {};
   work.hits = work.misses = 0;
   const size_t begin = out.size();
@@ -433,7 +431,7 @@ void RespFrontend::ReplyError(const Item& item, model::Error error, base::Buffer
 
 void RespFrontend::RefusePlain(std::string_view, base::Buffer& out) const {
   const std::string text = RespErrorText({ErrorCode::kNeedtls}, RespWork());
-  CountError(RespErrorOf(text));
+  CountError(text);
   resp::AppendError(text, &out);
 }
 

@@ -1,11 +1,11 @@
 // RESP, the protocol of Redis's clients, on one connection: rows as hashes, transactions as units.
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
-// without the engine (server.cc). A command on rows becomes a RespCall for each of its keys
-// (rows.h), whose index is opened when the connection names it for the first time; several calls,
-// and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or not at
-// all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn stops
-// before one of them, the change is taken back (state.h). Other commands that change the
+// without the engine (server.cc, monitor.h). A command on rows becomes a RespCall for each of its
+// keys (rows.h), whose index is opened when the connection names it for the first time; several
+// calls, and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or
+// not at all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn
+// stops before one of them, the change is taken back (state.h). Other commands that change the
 // connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kRespUnitKeysMax keys of a
@@ -23,7 +23,7 @@
 #include "exec/unit.h"
 #include "frontend/resp/clients.h"
 #include "frontend/resp/index_finder.h"
-#include "frontend/resp/info.h"
+#include "frontend/resp/monitor.h"
 #include "frontend/resp/repeated_requests.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
@@ -94,12 +94,7 @@ class RespFrontend final : public exec::Frontend {
   /// errors apart (RespFailures).
   void Reject(std::string_view text, base::Arena& arena, exec::Item* item);
   /// Counts an error reply that answers no item: of a login, or to a client without TLS.
-  void CountError(uint8_t error, bool is_rejected = false) const;
-  /// How often the latencies have begun anew. What counts errors begins anew where this has
-  /// changed, so that both show the same time.
-  uint64_t flushes() const {
-    return settings_.latency != nullptr ? settings_.latency->flushes() : 0;
-  }
+  void CountError(std::string_view reply) const;
   void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
   /// False: an index has to be opened first, and EXEC is parsed again.
   bool EndMulti(base::Arena& arena, exec::Item* item);
@@ -148,6 +143,10 @@ class RespFrontend final : public exec::Frontend {
   std::optional<std::span<RespCall>> PrepareCalls(const RespCommand& command, Arguments arguments,
                                                   base::Arena& arena, std::string* error);
   static std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);
+  /// INFO with the keys of databases, which the engine counts. False: an index has to be opened
+  /// first, and the command is parsed again.
+  bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                   exec::Item* item);
   /// The call of EVAL or EVALSHA. False: `*error` says why not.
   bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
                       std::vector<RespCall>* calls, std::string* error) const;
@@ -237,25 +236,6 @@ class RespFrontend final : public exec::Frontend {
   void ShowFacts();
   /// To be called when what is queued or watched has changed.
   void ShowKeptBytes() { SetKeptBytes(state_.multi_bytes + watched_.kept_bytes()); }
-  // What monitors ask for (monitor.cc).
-  void AppendLatency(Arguments arguments, base::Buffer& out) const;
-  void AppendSlowlog(Arguments arguments, base::Buffer& out) const;
-  void AppendHotkeys(Arguments arguments, base::Buffer& out) const;  // hotkeys.cc
-  void AppendLatencies(Arguments commands, base::Buffer& out) const;
-  /// `sections`: the words behind INFO; none: the usual ones. `keys`: the lines of the keyspace.
-  std::string Info(Arguments sections, std::string_view keys = {}) const;
-  std::string InfoSection(std::string_view section, std::string_view keys) const;
-  static bool InfoCountsKeys(Arguments sections);
-  /// False: an index has to be opened first, and the command is parsed again.
-  bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                   exec::Item* item);
-  engine::Outcome ExecuteInfo(const RespWork& work, engine::Session& session,
-                              base::Buffer& out) const;
-  std::string CommandLines() const;
-  std::string PercentileLines() const;
-
-  /// Connections add to the port's count of commands now and then: it is on one cache line.
-  static constexpr uint64_t kCountEvery = 64;
 
   const RespSettings& settings_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
@@ -263,7 +243,7 @@ class RespFrontend final : public exec::Frontend {
   /// The snapshot before snapshot_. The item at which a turn stops is parsed again for the lane,
   /// and may need a newer snapshot, while items before it point into this one.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
-  RespCounts uncounted_;  ///< What the connection has not added to RespInfo yet.
+  RespMonitor monitor_;
   RespState state_;
   RespStateHistory history_;
   /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn

@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 #include "exec/hot_rows.h"
-#include "frontend/resp/frontend.h"
+#include "frontend/resp/command.h"
+#include "frontend/resp/monitor.h"
 
 namespace rowsocket::frontend {
 
@@ -84,7 +85,9 @@ HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
 
 }  // namespace
 
-void RespFrontend::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
+void RespMonitor::AppendHotkeys(Arguments arguments, const model::Account* account,
+                                const keyspace::Snapshot* keyspaces, resp::Version version,
+                                base::Buffer& out) const {
   const std::string_view what = arguments[1];
   if (IsWord(what, "start") || IsWord(what, "stop")) {
     return resp::AppendError(
@@ -100,7 +103,7 @@ void RespFrontend::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
   }
   if (is_reset) {
     // What others look at is not an account's to clear.
-    if (account() != nullptr) {
+    if (account != nullptr) {
       return resp::AppendError(
           "NOPERM HOTKEYS RESET is for connections with all rights: this one has an account's "
           "(resp_accounts, resp_user)",
@@ -116,9 +119,9 @@ void RespFrontend::AppendHotkeys(Arguments arguments, base::Buffer& out) const {
   for (const auto& [name, counts] : rows) {
     // Keys are shown to whoever may read all tables. The rights of an account cannot be looked up
     // here, so that a connection with an account sees hashes.
-    const HotKey hot = account() == nullptr ? HotKeyOf(name, settings_.schema, snapshot_.get())
-                                            : HotKey{exec::HiddenKey(name), 0};
-    resp::AppendMap(3, state_.version, &out);
+    const HotKey hot = account == nullptr ? HotKeyOf(name, settings_.schema, keyspaces)
+                                          : HotKey{exec::HiddenKey(name), 0};
+    resp::AppendMap(3, version, &out);
     resp::AppendBulk("key", &out);
     resp::AppendBulk(hot.key, &out);
     resp::AppendBulk("db", &out);

@@ -1,10 +1,11 @@
-// The commands of RESP that monitors ask: INFO, LATENCY, SLOWLOG.
+#include "frontend/resp/monitor.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include "frontend/resp/frontend.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scan.h"
@@ -73,19 +74,20 @@ std::string CpuLines() {
 
 }  // namespace
 
-void RespFrontend::AppendLatency(Arguments arguments, base::Buffer& out) const {
+void RespMonitor::AppendLatency(Arguments arguments, resp::Version version,
+                                base::Buffer& out) const {
   const std::string_view what = arguments[1];
   if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
   if (IsWord(what, "latest") && arguments.size() > 2) {
     return resp::AppendError("ERR wrong number of arguments for 'latency|latest' command", &out);
   }
   if (IsWord(what, "latest")) return resp::AppendArray(0, &out);
-  if (IsWord(what, "histogram")) return AppendLatencies(arguments.subspan(2), out);
+  if (IsWord(what, "histogram")) return AppendLatencies(arguments.subspan(2), version, out);
   AppendHelp(arguments, &out);
 }
 
 // With accounts, what others have asked for is not theirs to see.
-void RespFrontend::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
+void RespMonitor::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
   if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
@@ -126,7 +128,8 @@ void RespFrontend::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
 }
 
 // Names that are no command's are passed over, as in Redis.
-void RespFrontend::AppendLatencies(Arguments commands, base::Buffer& out) const {
+void RespMonitor::AppendLatencies(Arguments commands, resp::Version version,
+                                  base::Buffer& out) const {
   std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
   std::erase_if(rows, [&](const exec::LatencyRow& row) {
     const std::string_view name = RespCommandName(row.verb);
@@ -134,18 +137,18 @@ void RespFrontend::AppendLatencies(Arguments commands, base::Buffer& out) const 
            std::none_of(commands.begin(), commands.end(),
                         [&](std::string_view word) { return IsWord(word, name); });
   });
-  resp::AppendMap(rows.size(), state_.version, &out);
+  resp::AppendMap(rows.size(), version, &out);
   for (const exec::LatencyRow& row : rows) {
     resp::AppendBulk(RespCommandName(row.verb), &out);
-    resp::AppendMap(2, state_.version, &out);
+    resp::AppendMap(2, version, &out);
     resp::AppendBulk("calls", &out);
     resp::AppendInteger(static_cast<int64_t>(row.counts.count()), &out);
     resp::AppendBulk("histogram_usec", &out);
-    AppendHistogram(row.counts, state_.version, &out);
+    AppendHistogram(row.counts, version, &out);
   }
 }
 
-std::string RespFrontend::PercentileLines() const {
+std::string RespMonitor::PercentileLines() const {
   std::string lines;
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) {
     char line[256];
@@ -158,7 +161,7 @@ std::string RespFrontend::PercentileLines() const {
 }
 
 // The latencies have the calls that were rejected, too, which Redis does not count as calls.
-std::string RespFrontend::CommandLines() const {
+std::string RespMonitor::CommandLines() const {
   std::vector<base::LatencyCounts> answered(kRespCommandNumbers);
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) answered[row.verb] += row.counts;
   std::string lines;
@@ -181,30 +184,10 @@ std::string RespFrontend::CommandLines() const {
   return lines;
 }
 
-bool RespFrontend::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
+bool RespMonitor::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
 
-// Where the keys cannot be counted, as without the store's table or the right to read it, or while
-// a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
-// else, most of all when something is wrong.
-bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                               exec::Item* item) {
-  RespCommand counting = command;
-  counting.verb = RespVerb::kInfoKeys;
-  std::string error;
-  const std::optional<std::span<RespCall>> calls = PrepareCalls(counting, arguments, arena, &error);
-  if (calls && !OpenCalls(*calls, arena, item, &error)) {
-    item->takes_busy = true;
-    return false;
-  }
-  if (error.empty())
-    MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
-  else
-    AnswerServer(command, arguments, arena, item);
-  return true;
-}
-
-engine::Outcome RespFrontend::ExecuteInfo(const RespWork& work, engine::Session& session,
-                                          base::Buffer& out) const {
+engine::Outcome RespMonitor::ExecuteInfo(const RespWork& work, engine::Session& session,
+                                         base::Buffer& out) const {
   const RespCall& call = work.calls[0];
   std::string keys;
   const engine::Outcome outcome = CountDatabases(call, session, &keys);
@@ -213,7 +196,7 @@ engine::Outcome RespFrontend::ExecuteInfo(const RespWork& work, engine::Session&
   return engine::Outcome();
 }
 
-std::string RespFrontend::Info(Arguments sections, std::string_view keys) const {
+std::string RespMonitor::Info(Arguments sections, std::string_view keys) const {
   std::string text;
   for (const std::string_view section : kSections) {
     if (!IsAsked(sections, section)) continue;
@@ -225,7 +208,7 @@ std::string RespFrontend::Info(Arguments sections, std::string_view keys) const 
   return text;
 }
 
-std::string RespFrontend::InfoSection(std::string_view section, std::string_view keys) const {
+std::string RespMonitor::InfoSection(std::string_view section, std::string_view keys) const {
   const auto sum = [this](exec::Stat stat) {
     return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0) + "\r\n";
   };

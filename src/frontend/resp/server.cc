@@ -205,7 +205,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       break;
     case Verb::kInfo:
       item->is_costly = true;
-      resp::AppendVerbatim(Info(arguments.subspan(1)), state_.version, &out);
+      resp::AppendVerbatim(monitor_.Info(arguments.subspan(1)), state_.version, &out);
       break;
     case Verb::kConfig:
       AppendConfig(arguments, out);
@@ -224,14 +224,14 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       break;
     case Verb::kLatency:
       item->is_costly = true;
-      AppendLatency(arguments, out);
+      monitor_.AppendLatency(arguments, state_.version, out);
       break;
     case Verb::kSlowlog:
-      AppendSlowlog(arguments, out);
+      monitor_.AppendSlowlog(arguments, out);
       break;
     case Verb::kHotkeys:
       item->is_large = true;
-      AppendHotkeys(arguments, out);
+      monitor_.AppendHotkeys(arguments, account(), snapshot_.get(), state_.version, out);
       break;
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");
@@ -394,7 +394,7 @@ void RespFrontend::AppendHello(base::Buffer& out) const {
 void RespFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
   const size_t begin = out.size();
   AppendLoginEnd(answer, out);
-  if (!answer.ok()) CountError(RespErrorOf(out.view().substr(begin)));
+  if (!answer.ok()) CountError(out.view().substr(begin));
   if (replies_ != Replies::kOn) out.Truncate(begin);
   if (replies_ == Replies::kSkip) replies_ = Replies::kOn;
   skips_one_ = false;

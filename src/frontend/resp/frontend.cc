@@ -40,12 +40,17 @@ uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
 }  // namespace
 
 RespFrontend::RespFrontend(const RespSettings& settings)
-    : settings_(settings), monitor_(settings), is_logged_in_(!settings.accounts) {
+    : settings_(settings),
+      monitor_(settings),
+      own_client_(settings),
+      is_logged_in_(!settings.accounts) {
   SetAccount(settings.account);
 }
 
-RespFrontend::~RespFrontend() {
-  if (connection_id() != 0) settings_.clients->Leave(connection_id());
+void RespFrontend::SetConnectionId(uint64_t id) {
+  exec::Frontend::SetConnectionId(id);
+  own_client_.SetId(id);
+  ShowFacts();
 }
 
 size_t RespFrontend::input_bytes_max() const {
@@ -62,16 +67,13 @@ resp::RequestLimits RespFrontend::request_limits() const {
 void RespFrontend::Rewind() {
   requests_.Rewind();
   if (std::exchange(last_parse_said_later_, false)) return;
-  skips_one_ = false;
+  own_client_.replies().SetSkipInTurn(false);
 }
 
 void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (item.is_silent()) return;
   const RespWork& work = RespWorkOf(item);
-  if (work.is_skipped) {
-    replies_ = Replies::kOn;
-    skips_one_ = false;
-  }
+  if (work.is_skipped) own_client_.replies().EndSkip();
   if (work.error != 0 && answer.ok()) CountRefusal();
   if (work.error != 0) monitor_.CountError(work.error, item.verb, work.is_rejected);
   monitor_.Count({work.queued.empty() ? 1 : work.commands + 2, work.hits, work.misses});
@@ -102,33 +104,36 @@ void RespFrontend::TakeSnapshot() {
 
 exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
                                          base::Arena& arena, Item* item) {
-  last_parse_said_later_ = skips_one_;
+  last_parse_said_later_ = own_client_.replies().is_skip_in_turn();
   if (last_parse_said_later_) return {Parsed::kLater, 0};
   is_behind_ = behind_requests;
   const Step step = ParseOne(input, arena, item);
-  activity_.queued.store(state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
-                         std::memory_order_relaxed);
+  own_client_.activity().queued.store(
+      state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
+      std::memory_order_relaxed);
   ShowKeptBytes();
   finder_.EndParse(step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen);
-  skips_one_ = step.parsed == Parsed::kItem && !item->is_silent() && RespWorkOf(*item).is_skipped;
+  own_client_.replies().SetSkipInTurn(step.parsed == Parsed::kItem && !item->is_silent() &&
+                                      RespWorkOf(*item).is_skipped);
   return step;
 }
 
 exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena& arena,
                                             Item* item) {
+  RespActivity& activity = own_client_.activity();
   if (!is_behind_) {
     TakeSnapshot();
     UndoState();
-    activity_.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
+    activity.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
-  finder_.BeginParse(is_behind_, activity_.since_ms.load(std::memory_order_relaxed));
+  finder_.BeginParse(is_behind_, activity.since_ms.load(std::memory_order_relaxed));
   const resp::RequestStep step = requests_.Next(input, request_limits(), arena);
   using Kind = resp::RequestStep::Outcome;
   if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
   RespWork& work = arena.Allocate<RespWork>(1)[0];
   work.version = state_.version;
-  work.is_silent = replies_ != Replies::kOn;
-  work.is_skipped = replies_ == Replies::kSkip && step.outcome != Kind::kNothing;
+  work.is_silent = !own_client_.replies().is_on();
+  work.is_skipped = own_client_.replies().skips_one() && step.outcome != Kind::kNothing;
   item->kind = Item::Kind::kReply;
   item->detail = &work;
   if (step.outcome == Kind::kNothing) return {Parsed::kItem, step.consumed};
@@ -142,7 +147,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   const Arguments arguments(step.arguments);
   const RespCommand* const command = requests_.CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
-  activity_.verb.store(item->verb, std::memory_order_relaxed);
+  activity.verb.store(item->verb, std::memory_order_relaxed);
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
     const std::optional<size_t> whole = PrepareWholeMulti(input, step.consumed, arena, item);
@@ -267,7 +272,8 @@ void RespFrontend::Reject(std::string_view text, base::Arena& arena, Item* item)
 }
 
 void RespFrontend::CountError(std::string_view reply) const {
-  monitor_.CountError(RespErrorOf(reply), activity_.verb.load(std::memory_order_relaxed),
+  monitor_.CountError(RespErrorOf(reply),
+                      own_client_.activity().verb.load(std::memory_order_relaxed),
                       /*is_rejected=*/false);
 }
 

@@ -1,11 +1,11 @@
 // RESP, the protocol of Redis's clients, on one connection: rows as hashes, transactions as units.
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
-// without the engine (server.cc, monitor.h). A command on rows becomes a RespCall for each of its
-// keys (rows.h), whose index is opened when the connection names it for the first time; several
-// calls, and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a whole or
-// not at all. SELECT, HELLO and MULTI change what the commands behind them mean; where the turn
-// stops before one of them, the change is taken back (state.h). Other commands that change the
+// without the engine (server.cc, own_client.h, monitor.h). A command on rows becomes a RespCall for
+// each of its keys (rows.h), whose index is opened when the connection names it for the first time;
+// several calls, and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a
+// whole or not at all. SELECT, HELLO and MULTI change what the commands behind them mean; where the
+// turn stops before one of them, the change is taken back (state.h). Other commands that change the
 // connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kRespUnitKeysMax keys of a
@@ -21,9 +21,9 @@
 #include "exec/frontend.h"
 #include "exec/token_book.h"
 #include "exec/unit.h"
-#include "frontend/resp/clients.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/monitor.h"
+#include "frontend/resp/own_client.h"
 #include "frontend/resp/repeated_requests.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
@@ -34,23 +34,21 @@
 
 namespace rowsocket::frontend {
 
-inline constexpr std::string_view kRespBadName =
-    "ERR Client names cannot contain spaces, newlines or special characters.";
-
 class RespFrontend final : public exec::Frontend {
  public:
   explicit RespFrontend(const RespSettings& settings);
-  ~RespFrontend() override;
 
   Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
              exec::Item* item) override;
   Step ParseForLane(std::string_view input, base::Arena& arena, exec::Item* item) override;
   void Rewind() override;
   void Finished(const exec::Item& item, const model::Error& answer) override;
-  void ShowWaits(bool waits) override { activity_.waits.store(waits, std::memory_order_relaxed); }
+  void ShowWaits(bool waits) override {
+    own_client_.activity().waits.store(waits, std::memory_order_relaxed);
+  }
   size_t input_bytes_max() const override;
   bool authenticated() const override { return is_logged_in_; }
-  std::string name() const override { return facts_.name; }
+  std::string name() const override { return own_client_.name(); }
   void SetConnectionId(uint64_t id) override;
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
   void AccountEnded(base::Buffer& out) override;
@@ -225,15 +223,8 @@ class RespFrontend final : public exec::Frontend {
   void AppendAcl(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
-  // The connection, and others of the port (client.cc).
-  void AppendClient(Arguments arguments, base::Buffer& out, exec::Item* item);
-  void SetName(std::string_view name, base::Buffer& out);
-  void SetReply(std::string_view mode, base::Buffer& out, exec::Item* item);
-  std::vector<RespClient> VisibleClients() const;
-  void ListClients(Arguments arguments, base::Buffer& out) const;
-  void KillClients(Arguments arguments, base::Buffer& out, exec::Item* item) const;
-  /// To be called when facts_ has changed.
-  void ShowFacts();
+  /// To be called when the connection's name, state or account has changed.
+  void ShowFacts() { own_client_.Show(state_, account()); }
   /// To be called when what is queued or watched has changed.
   void ShowKeptBytes() { SetKeptBytes(state_.multi_bytes + watched_.kept_bytes()); }
 
@@ -244,6 +235,7 @@ class RespFrontend final : public exec::Frontend {
   /// and may need a newer snapshot, while items before it point into this one.
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   RespMonitor monitor_;
+  RespOwnClient own_client_;  ///< Shows what ShowFacts has shown last.
   RespState state_;
   RespStateHistory history_;
   /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn
@@ -255,14 +247,6 @@ class RespFrontend final : public exec::Frontend {
   bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
   resp::Version hello_version_ = resp::Version::k2;
   std::optional<std::string> hello_name_;
-  RespFacts facts_;  ///< RespClients has a copy: ShowFacts.
-  RespActivity activity_;
-  /// CLIENT REPLY.
-  enum class Replies : uint8_t { kOn, kOff, kSkip };
-  Replies replies_ = Replies::kOn;
-  /// The command that kSkip is for is in the turn: what is behind it is parsed when it has its
-  /// answer.
-  bool skips_one_ = false;
   RespWatchedKeys watched_;
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;

@@ -236,7 +236,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");
       item->is_costly = item->is_large || IsWord(arguments[1], "kill");
-      AppendClient(arguments, out, item);
+      own_client_.AppendClient(arguments, state_, account(), out, item);
       break;
     case Verb::kCommand:
       DescribeCommands(arguments, state_.version, out);
@@ -249,10 +249,10 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
 
 void RespFrontend::Reset(Item* item) {
   state_ = {};
-  replies_ = Replies::kOn;
+  own_client_.replies().TurnOn();
   RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
   EndWatch(*item);
-  facts_.name.clear();
+  own_client_.SetName({});
   is_logged_in_ = !settings_.accounts;
   if (settings_.accounts) SetAccount(settings_.account);
   ShowFacts();
@@ -365,7 +365,7 @@ void RespFrontend::Hello(Arguments arguments, base::Arena& arena, Item* item) {
     return;
   }
   state_.version = version;
-  if (names) facts_.name = name;
+  if (names) own_client_.SetName(name);
   ShowFacts();
   base::Buffer out;
   AppendHello(out);
@@ -395,9 +395,8 @@ void RespFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
   const size_t begin = out.size();
   AppendLoginEnd(answer, out);
   if (!answer.ok()) CountError(out.view().substr(begin));
-  if (replies_ != Replies::kOn) out.Truncate(begin);
-  if (replies_ == Replies::kSkip) replies_ = Replies::kOn;
-  skips_one_ = false;
+  if (!own_client_.replies().is_on()) out.Truncate(begin);
+  own_client_.replies().EndSkip();
 }
 
 void RespFrontend::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
@@ -413,7 +412,7 @@ void RespFrontend::AppendLoginEnd(const model::Error& answer, base::Buffer& out)
   is_logged_in_ = true;
   finder_.Clear();
   if (answers_hello) state_.version = hello_version_;
-  if (answers_hello && hello_name_) facts_.name = *hello_name_;
+  if (answers_hello && hello_name_) own_client_.SetName(*hello_name_);
   ShowFacts();
   if (!answers_hello) return resp::AppendSimple("OK", &out);
   AppendHello(out);

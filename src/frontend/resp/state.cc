@@ -1,6 +1,7 @@
 // How a turn may stop at any item of a connection: which commands are parsed only when the items
 // before them have their answers, and which changes the connection takes back.
 #include <algorithm>
+#include <string>
 
 #include "frontend/resp/frontend.h"
 #include "model/limits.h"
@@ -31,13 +32,16 @@ bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) 
 }
 
 void RespFrontend::NoteState(Item& item) {
-  history_.Note(state_, facts_.name);
+  history_.Note(state_, own_client_.name());
   RespWorkOf(item).changes_state = true;
 }
 
 void RespFrontend::UndoState() {
   watched_.BeginTurn();
-  if (history_.Undo(&state_, &facts_.name)) ShowFacts();
+  std::string name;
+  if (!history_.Undo(&state_, &name)) return;
+  own_client_.SetName(name);
+  ShowFacts();
 }
 
 void RespFrontend::EndWatch(Item& item) {

@@ -1,14 +1,17 @@
-// CLIENT: what a connection says of itself, and what it may see of others and do to them.
+#include "frontend/resp/own_client.h"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "exec/connection_book.h"
-#include "frontend/resp/frontend.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
+#include "frontend/resp/work.h"
 #include "model/client_name.h"
 
 namespace rowsocket::frontend {
@@ -121,23 +124,21 @@ bool TakeOption(std::string_view name, std::string_view value, Filter* filter, s
 
 }  // namespace
 
-void RespFrontend::SetConnectionId(uint64_t id) {
-  exec::Frontend::SetConnectionId(id);
-  ShowFacts();
+void RespOwnClient::Show(const RespState& state, const model::Account* account) {
+  facts_.database = state.database;
+  facts_.version = static_cast<int>(state.version);
+  facts_.account = account != nullptr ? account->user() + "@" + account->host() : std::string();
+  facts_.user = account != nullptr ? account->user() : "default";
+  if (id_ != 0) settings_.clients->Show(id_, facts_, activity_);
 }
 
-void RespFrontend::ShowFacts() {
-  facts_.database = state_.database;
-  facts_.version = static_cast<int>(state_.version);
-  const model::Account* const own = account();
-  facts_.account = own != nullptr ? own->user() + "@" + own->host() : std::string();
-  facts_.user = own != nullptr ? own->user() : "default";
-  if (connection_id() != 0) settings_.clients->Show(connection_id(), facts_, activity_);
+RespClient RespOwnClient::Shown() const {
+  return {id_, facts_, activity_.verb, activity_.since_ms, activity_.queued, activity_.waits};
 }
 
 // Whoever logs in sees the connections of the own account, as SHOW PROCESSLIST shows them without
 // the privilege PROCESS.
-std::vector<RespClient> RespFrontend::VisibleClients() const {
+std::vector<RespClient> RespOwnClient::VisibleClients() const {
   std::vector<RespClient> clients = settings_.clients->All();
   if (!settings_.accounts) return clients;
   std::erase_if(
@@ -145,38 +146,30 @@ std::vector<RespClient> RespFrontend::VisibleClients() const {
   return clients;
 }
 
-void RespFrontend::AppendClient(Arguments arguments, base::Buffer& out, Item* item) {
+void RespOwnClient::AppendClient(Arguments arguments, const RespState& state,
+                                 const model::Account* account, base::Buffer& out, Item* item) {
   const std::string_view what = arguments[1];
   const size_t count = arguments.size();
-  const auto shown = [this] {
-    return RespClient{connection_id(),    facts_,           activity_.verb,
-                      activity_.since_ms, activity_.queued, activity_.waits};
-  };
   if (IsWord(what, "id") && count == 2) {
-    resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
+    resp::AppendInteger(static_cast<int64_t>(id_), &out);
   } else if (IsWord(what, "getname") && count == 2) {
     if (facts_.name.empty())
-      resp::AppendNil(state_.version, &out);
+      resp::AppendNil(state.version, &out);
     else
       resp::AppendBulk(facts_.name, &out);
   } else if (IsWord(what, "setname") && count == 3) {
-    SetName(arguments[2], out);
+    if (!model::IsClientName(arguments[2])) return resp::AppendError(kRespBadName, &out);
+    SetName(arguments[2]);
+    Show(state, account);
+    resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "setinfo") && count == 4) {
-    const bool is_known = IsWord(arguments[2], "lib-name") || IsWord(arguments[2], "lib-ver");
-    if (!is_known) return resp::AppendError("ERR Unrecognized option", &out);
-    if (!model::IsClientName(arguments[3].substr(0, model::kNameBytesMax))) {
-      return resp::AppendError("ERR " + std::string(arguments[2]) +
-                                   " cannot contain spaces, newlines or special characters.",
-                               &out);
-    }
-    (IsWord(arguments[2], "lib-name") ? facts_.library : facts_.library_version) =
-        arguments[3].substr(0, model::kNameBytesMax);
-    ShowFacts();
+    if (!SetLibrary(arguments[2], arguments[3], out)) return;
+    Show(state, account);
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "info") && count == 2) {
-    resp::AppendVerbatim(LineOf(shown()), state_.version, &out);
+    resp::AppendVerbatim(LineOf(Shown()), state.version, &out);
   } else if (IsWord(what, "list")) {
-    ListClients(arguments.subspan(2), out);
+    ListClients(arguments.subspan(2), state.version, out);
   } else if (IsWord(what, "kill") && count > 2) {
     KillClients(arguments.subspan(2), out, item);
   } else if (IsWord(what, "reply") && count == 3) {
@@ -210,30 +203,41 @@ void RespFrontend::AppendClient(Arguments arguments, base::Buffer& out, Item* it
 }
 
 // ON is answered whatever was before it; OFF and SKIP are not.
-void RespFrontend::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
+void RespOwnClient::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
   const bool is_on = IsWord(mode, "on"), is_off = IsWord(mode, "off");
   if (!is_on && !is_off && !IsWord(mode, "skip")) {
     return resp::AppendError(kSyntax, &out);
   }
-  // SKIP changes nothing while replies are off, as in Redis.
-  if (is_on || is_off || replies_ != Replies::kOff)
-    replies_ = is_on ? Replies::kOn : is_off ? Replies::kOff : Replies::kSkip;
+  if (is_on)
+    replies_.TurnOn();
+  else if (is_off)
+    replies_.TurnOff();
+  else
+    replies_.SkipNext();
   RespWork& work = RespWorkOf(*item);
   work.is_silent = !is_on;
   work.is_skipped = false;
   resp::AppendSimple("OK", &out);
 }
 
-void RespFrontend::SetName(std::string_view name, base::Buffer& out) {
-  if (!model::IsClientName(name)) {
-    return resp::AppendError(kRespBadName, &out);
+bool RespOwnClient::SetLibrary(std::string_view what, std::string_view text, base::Buffer& out) {
+  const bool is_name = IsWord(what, "lib-name");
+  if (!is_name && !IsWord(what, "lib-ver")) {
+    resp::AppendError("ERR Unrecognized option", &out);
+    return false;
   }
-  facts_.name = name;
-  ShowFacts();
-  resp::AppendSimple("OK", &out);
+  const std::string_view kept = text.substr(0, model::kNameBytesMax);
+  if (!model::IsClientName(kept)) {
+    resp::AppendError(
+        "ERR " + std::string(what) + " cannot contain spaces, newlines or special characters.",
+        &out);
+    return false;
+  }
+  (is_name ? facts_.library : facts_.library_version) = kept;
+  return true;
 }
 
-void RespFrontend::ListClients(Arguments options, base::Buffer& out) const {
+void RespOwnClient::ListClients(Arguments options, resp::Version version, base::Buffer& out) const {
   std::vector<RespClient> clients = VisibleClients();
   if (!options.empty()) {
     const bool has_type = options.size() == 2 && IsWord(options[0], "type");
@@ -253,11 +257,11 @@ void RespFrontend::ListClients(Arguments options, base::Buffer& out) const {
   }
   std::string lines;
   for (const RespClient& client : clients) lines += LineOf(client);
-  resp::AppendVerbatim(lines, state_.version, &out);
+  resp::AppendVerbatim(lines, version, &out);
 }
 
 // A connection that ends itself gets its reply first.
-void RespFrontend::KillClients(Arguments options, base::Buffer& out, Item* item) const {
+void RespOwnClient::KillClients(Arguments options, base::Buffer& out, Item* item) const {
   Filter filter;
   const bool is_old = options.size() == 1;  // CLIENT KILL address:port
   if (is_old) {
@@ -277,7 +281,7 @@ void RespFrontend::KillClients(Arguments options, base::Buffer& out, Item* item)
   }
   int64_t ended = 0;
   for (const RespClient& client : VisibleClients()) {
-    const bool is_me = client.id == connection_id();
+    const bool is_me = client.id == id_;
     if (!filter.TakesIn(client) || (is_me && filter.skips_me)) continue;
     if (is_me) {
       item->closes = true;

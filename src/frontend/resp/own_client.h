@@ -1,0 +1,75 @@
+// A connection of RESP as one of its port's clients: what it shows of itself, what it may see of
+// the others and do to them (CLIENT), and whether its commands are answered.
+//
+// Flow: SetId, then Show; Show again whenever the name, the account or the state has changed. The
+// connection leaves the port's clients (clients.h) when this object ends.
+// Threads: one at a time; any thread may read activity(), which CLIENT LIST of others shows.
+// Lifetime: one for each connection; the settings outlive it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "exec/frontend.h"
+#include "frontend/resp/clients.h"
+#include "frontend/resp/reply_mode.h"
+#include "frontend/resp/settings.h"
+#include "frontend/resp/state.h"
+#include "model/account.h"
+#include "protocol/resp/reply.h"
+
+namespace rowsocket::frontend {
+
+inline constexpr std::string_view kRespBadName =
+    "ERR Client names cannot contain spaces, newlines or special characters.";
+
+class RespOwnClient {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  explicit RespOwnClient(const RespSettings& settings) : settings_(settings) {}
+  ~RespOwnClient() {
+    if (id_ != 0) settings_.clients->Leave(id_);
+  }
+  RespOwnClient(const RespOwnClient&) = delete;
+  RespOwnClient& operator=(const RespOwnClient&) = delete;
+
+  /// The connection's number in the ConnectionBook.
+  void SetId(uint64_t id) { id_ = id; }
+  /// The name that the client has given its connection; may be empty.
+  const std::string& name() const { return facts_.name; }
+  void SetName(std::string_view name) { facts_.name = name; }
+  /// Shows the connection with this state and account; `account` may be null.
+  void Show(const RespState& state, const model::Account* account);
+
+  RespActivity& activity() { return activity_; }
+  const RespActivity& activity() const { return activity_; }
+  RespReplyMode& replies() { return replies_; }
+  const RespReplyMode& replies() const { return replies_; }
+
+  /// Appends the reply to CLIENT, and does what it says. `arguments`: with the command's name.
+  void AppendClient(Arguments arguments, const RespState& state, const model::Account* account,
+                    base::Buffer& out, exec::Item* item);
+
+ private:
+  /// What CLIENT LIST shows of the connection.
+  RespClient Shown() const;
+  /// CLIENT SETINFO. False: the error is appended.
+  bool SetLibrary(std::string_view what, std::string_view text, base::Buffer& out);
+  void SetReply(std::string_view mode, base::Buffer& out, exec::Item* item);
+  std::vector<RespClient> VisibleClients() const;
+  void ListClients(Arguments options, resp::Version version, base::Buffer& out) const;
+  void KillClients(Arguments options, base::Buffer& out, exec::Item* item) const;
+
+  const RespSettings& settings_;
+  uint64_t id_ = 0;
+  RespFacts facts_;  ///< RespClients has a copy: Show.
+  RespActivity activity_;
+  RespReplyMode replies_;
+};
+
+}  // namespace rowsocket::frontend

@@ -9,7 +9,6 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/scan.h"
-#include "frontend/resp/store.h"
 #include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {
@@ -66,8 +65,8 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
     call.verb = command.verb;
     call.arguments = arguments;
     call.keyspaces = settings_.keyspaces;
-    *error = TakeScan(settings_.schema, state_.database, *settings_.cursors, snapshot_.get(), arena,
-                      &call);
+    *error = TakeScan(settings_.schema, state_.database, *settings_.cursors, locator_.snapshot(),
+                      arena, &call);
     return error->empty();
   }
   if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
@@ -110,7 +109,7 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
   call->arguments = arguments;
   call->database = state_.database;
   if (command.verb == Verb::kWatch) call->image = &arena.Allocate<RespImage>(1)[0];
-  if (!LocateKey(command.writes, arena, call, error)) return false;
+  if (!locator_.Locate(command.writes, account() == nullptr, arena, call, error)) return false;
   if (command.verb == Verb::kRequire && arguments.size() > 5) {
     call->refusal =
         arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6] : std::string_view();
@@ -199,7 +198,7 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
   call.arguments = arguments;
   call.key_at = 3;
   call.database = state_.database;
-  return LocateKey(/*writes=*/true, arena, &call, error);
+  return locator_.Locate(/*writes=*/true, account() == nullptr, arena, &call, error);
 }
 
 bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments,
@@ -237,7 +236,8 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     call.key_at = i == 1 ? 2 : 1;
     call.database = i == 1 ? database : state_.database;
     call.move = &move;
-    if (!LocateKey(/*writes=*/i != 0, arena, &call, error)) return false;
+    if (!locator_.Locate(/*writes=*/i != 0, account() == nullptr, arena, &call, error))
+      return false;
   }
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
@@ -250,17 +250,6 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     calls->push_back(steps[i]);
   }
   return true;
-}
-
-void RespFrontend::HideRow(RespCall& call, base::Arena& arena) {
-  PutInStore(call, arena);
-  call.key_cannot_exist = true;
-}
-
-void RespFrontend::PutInStore(RespCall& call, base::Arena& arena) {
-  call.is_string = true;
-  call.key = NamesManyKeys(call.verb) ? RespKey()
-                                      : StoreKey(call.database, call.arguments[call.key_at], arena);
 }
 
 void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands,

@@ -41,6 +41,7 @@ uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
 
 RespFrontend::RespFrontend(const RespSettings& settings)
     : settings_(settings),
+      locator_(settings),
       monitor_(settings),
       own_client_(settings),
       is_logged_in_(!settings.accounts) {
@@ -95,13 +96,6 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   ShowKeptBytes();
 }
 
-void RespFrontend::TakeSnapshot() {
-  if (settings_.keyspaces == nullptr) return;
-  const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
-  if (snapshot_ != nullptr && snapshot_->version == catalog.version()) return;
-  former_snapshot_ = std::exchange(snapshot_, catalog.current());
-}
-
 exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
                                          base::Arena& arena, Item* item) {
   last_parse_said_later_ = own_client_.replies().is_skip_in_turn();
@@ -122,7 +116,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
                                             Item* item) {
   RespActivity& activity = own_client_.activity();
   if (!is_behind_) {
-    TakeSnapshot();
+    locator_.BeginTurn();
     UndoState();
     activity.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }

@@ -2,11 +2,11 @@
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
 // without the engine (server.cc, own_client.h, monitor.h). A command on rows becomes a RespCall for
-// each of its keys (rows.h), whose index is opened when the connection names it for the first time;
-// several calls, and those between MULTI and EXEC, are one unit (exec/unit.h), which is done as a
-// whole or not at all. SELECT, HELLO and MULTI change what the commands behind them mean; where the
-// turn stops before one of them, the change is taken back (state.h). Other commands that change the
-// connection end the turn.
+// each of its keys (key_locator.h, rows.h), whose index is opened when the connection names it for
+// the first time; several calls, and those between MULTI and EXEC, are one unit (exec/unit.h),
+// which is done as a whole or not at all. SELECT, HELLO and MULTI change what the commands behind
+// them mean; where the turn stops before one of them, the change is taken back (state.h). Other
+// commands that change the connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kRespUnitKeysMax keys of a
 // command, or of all commands of a MULTI, and kRespCommandsMax of these.
@@ -22,6 +22,7 @@
 #include "exec/token_book.h"
 #include "exec/unit.h"
 #include "frontend/resp/index_finder.h"
+#include "frontend/resp/key_locator.h"
 #include "frontend/resp/monitor.h"
 #include "frontend/resp/own_client.h"
 #include "frontend/resp/repeated_requests.h"
@@ -79,7 +80,6 @@ class RespFrontend final : public exec::Frontend {
     std::vector<Arguments> identity_words;
   };
 
-  void TakeSnapshot();
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
@@ -151,17 +151,6 @@ class RespFrontend final : public exec::Frontend {
   /// The calls of RENAME or COPY. False: `*error` says why not.
   bool MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
                      std::vector<RespCall>* calls, std::string* error) const;
-  /// Says which row, of which table, the key of the call is. False: `*error` says why it is none.
-  bool LocateKey(bool writes, base::Arena& arena, RespCall* call, std::string* error) const;
-  /// LocateKey for a key with the prefix of a keyspace.
-  bool LocateInKeyspace(const keyspace::Keyspace& keyspace, bool writes, base::Arena& arena,
-                        RespCall* call, std::string* error) const;
-  /// LocateKey for a key of a container; `key`: what stands behind the prefix.
-  bool LocateInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
-                         base::Arena& arena, RespCall* call, std::string* error) const;
-  static void PutInStore(RespCall& call, base::Arena& arena);
-  /// MGET: a key that is a row's is no string, and is answered as one that is not there.
-  static void HideRow(RespCall& call, base::Arena& arena);
   // The indexes that calls need (open_calls.cc).
   /// False: the item asks for an index that a call needs. True: all are open, or `*error` says what
   /// is wrong, with `*wrong` if that is not null.
@@ -229,11 +218,7 @@ class RespFrontend final : public exec::Frontend {
   void ShowKeptBytes() { SetKeptBytes(state_.multi_bytes + watched_.kept_bytes()); }
 
   const RespSettings& settings_;
-  /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
-  std::shared_ptr<const keyspace::Snapshot> snapshot_;
-  /// The snapshot before snapshot_. The item at which a turn stops is parsed again for the lane,
-  /// and may need a newer snapshot, while items before it point into this one.
-  std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
+  RespKeyLocator locator_;
   RespMonitor monitor_;
   RespOwnClient own_client_;  ///< Shows what ShowFacts has shown last.
   RespState state_;

@@ -231,7 +231,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       break;
     case Verb::kHotkeys:
       item->is_large = true;
-      monitor_.AppendHotkeys(arguments, account(), snapshot_.get(), state_.version, out);
+      monitor_.AppendHotkeys(arguments, account(), locator_.snapshot(), state_.version, out);
       break;
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");

@@ -1,11 +1,12 @@
-// Which row a key means: a keyspace has the keys that begin with its prefix, the longest one first;
-// then tables; then the store.
+#include "frontend/resp/key_locator.h"
+
 #include <algorithm>
 #include <string>
 
+#include "frontend/resp/command.h"
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/fields.h"
-#include "frontend/resp/frontend.h"
+#include "frontend/resp/key.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/store.h"
 
@@ -60,13 +61,13 @@ std::string_view RefusalByPolicy(const RespCall& call, bool writes,
 
 }  // namespace
 
-bool RespFrontend::LocateKey(bool writes, base::Arena& arena, RespCall* call,
-                             std::string* error) const {
+bool RespKeyLocator::Locate(bool writes, bool tells, base::Arena& arena, RespCall* call,
+                            std::string* error) const {
   const std::string_view key = call->arguments[call->key_at];
   call->may_be_string = IsStringVerb(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
     const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
-    if (keyspace != nullptr) return LocateInKeyspace(*keyspace, writes, arena, call, error);
+    if (keyspace != nullptr) return LocateInKeyspace(*keyspace, writes, tells, arena, call, error);
   }
   if (ParseRespKey(key, settings_.schema, arena, &call->key)) return true;
   if (call->may_be_string) {
@@ -78,8 +79,9 @@ bool RespFrontend::LocateKey(bool writes, base::Arena& arena, RespCall* call,
               error);
 }
 
-bool RespFrontend::LocateInKeyspace(const Keyspace& keyspace, bool writes, base::Arena& arena,
-                                    RespCall* call, std::string* error) const {
+bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, bool tells,
+                                      base::Arena& arena, RespCall* call,
+                                      std::string* error) const {
   const KeyspaceDefinition& definition = *keyspace.definition;
   const std::string_view key = call->arguments[call->key_at].substr(definition.prefix.size());
   const bool is_value = definition.kind == KeyspaceDefinition::Kind::kValue;
@@ -91,7 +93,7 @@ bool RespFrontend::LocateInKeyspace(const Keyspace& keyspace, bool writes, base:
     return Fail("NOPERM rowsocket.keyspaces says that keys with this prefix are read only", error);
   }
   if (is_value) {
-    return LocateInContainer(keyspace, key, writes, arena, call, error);
+    return LocateInContainer(keyspace, key, writes, tells, arena, call, error);
   }
   if (definition.db.empty() || definition.table.empty()) {
     return Fail("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
@@ -107,7 +109,7 @@ bool RespFrontend::LocateInKeyspace(const Keyspace& keyspace, bool writes, base:
   call->keyspace = &definition;
   call->key = {definition.db, definition.table, definition.index, ParseRespParts(key, arena)};
   if (!definition.expires.empty()) {
-    const std::string wrong = WhyNoExpiry(keyspace, account() == nullptr);
+    const std::string wrong = WhyNoExpiry(keyspace, tells);
     if (!wrong.empty()) return Fail(wrong, error);
     call->expiring_container = keyspace.container;
     call->keyspaces = settings_.keyspaces;
@@ -116,8 +118,9 @@ bool RespFrontend::LocateInKeyspace(const Keyspace& keyspace, bool writes, base:
   return Fail(RespNoField(*call), error);
 }
 
-bool RespFrontend::LocateInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
-                                     base::Arena& arena, RespCall* call, std::string* error) const {
+bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
+                                       bool tells, base::Arena& arena, RespCall* call,
+                                       std::string* error) const {
   if (!call->may_be_string) return Fail(kRespWrongType, error);
   const Container* const container = keyspace.container;
   const std::string name = "container '" + keyspace.definition->container + "'";
@@ -126,10 +129,10 @@ bool RespFrontend::LocateInContainer(const Keyspace& keyspace, std::string_view 
   }
   // Why it is disabled tells of tables that an account may not see.
   if (!container->usable()) {
-    return Fail("NOSTORE " + name + " is disabled" +
-                    (account() == nullptr ? ": " + container->problem
-                                          : std::string("; the server's log says why")),
-                error);
+    return Fail(
+        "NOSTORE " + name + " is disabled" +
+            (tells ? ": " + container->problem : std::string("; the server's log says why")),
+        error);
   }
   const std::string_view refusal = RefusalByPolicy(*call, writes, snapshot_->config.options);
   if (!refusal.empty()) return Fail("NOPERM " + std::string(refusal), error);
@@ -146,6 +149,17 @@ bool RespFrontend::LocateInContainer(const Keyspace& keyspace, std::string_view 
   const bool reads_all = writes || call->verb == Verb::kWatch || call->verb == Verb::kWatched;
   call->index = (reads_all ? container->full_index : container->get_index).get();
   return true;
+}
+
+void HideRow(RespCall& call, base::Arena& arena) {
+  PutInStore(call, arena);
+  call.key_cannot_exist = true;
+}
+
+void PutInStore(RespCall& call, base::Arena& arena) {
+  call.is_string = true;
+  call.key = NamesManyKeys(call.verb) ? RespKey()
+                                      : StoreKey(call.database, call.arguments[call.key_at], arena);
 }
 
 }  // namespace rowsocket::frontend

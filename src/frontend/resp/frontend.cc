@@ -44,7 +44,7 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       locator_(settings),
       monitor_(settings),
       own_client_(settings),
-      is_logged_in_(!settings.accounts) {
+      login_(settings, state_, own_client_) {
   SetAccount(settings.account);
 }
 
@@ -56,12 +56,14 @@ void RespFrontend::SetConnectionId(uint64_t id) {
 
 size_t RespFrontend::input_bytes_max() const {
   // All of the arguments, and behind them the bytes that the parser takes for a count too long.
-  return (is_logged_in_ ? settings_.limits.line_bytes_max : model::kRespUnauthenticatedBytesMax) +
+  return (login_.is_logged_in() ? settings_.limits.line_bytes_max
+                                : model::kRespUnauthenticatedBytesMax) +
          resp::kCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits RespFrontend::request_limits() const {
-  if (is_logged_in_) return {model::kRespArgumentsMax, settings_.limits.line_bytes_max, true};
+  if (login_.is_logged_in())
+    return {model::kRespArgumentsMax, settings_.limits.line_bytes_max, true};
   return {model::kRespArgumentsMaxBeforeLogin, model::kRespUnauthenticatedBytesMax, false};
 }
 
@@ -184,7 +186,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   }
   const bool needs_login =
       verb != Verb::kAuth && verb != Verb::kHello && verb != Verb::kQuit && verb != Verb::kReset;
-  if (!is_logged_in_ && needs_login) {
+  if (!login_.is_logged_in() && needs_login) {
     item->error.code = ErrorCode::kUnauth;
     AnswerError("NOAUTH Authentication required.", arena, item);
     return taken;

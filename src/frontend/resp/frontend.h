@@ -1,12 +1,12 @@
 // RESP, the protocol of Redis's clients, on one connection: rows as hashes, transactions as units.
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
-// without the engine (server.cc, own_client.h, monitor.h). A command on rows becomes a RespCall for
-// each of its keys (key_locator.h, rows.h), whose index is opened when the connection names it for
-// the first time; several calls, and those between MULTI and EXEC, are one unit (exec/unit.h),
-// which is done as a whole or not at all. SELECT, HELLO and MULTI change what the commands behind
-// them mean; where the turn stops before one of them, the change is taken back (state.h). Other
-// commands that change the connection end the turn.
+// without the engine (server.cc, login.h, own_client.h, monitor.h). A command on rows becomes a
+// RespCall for each of its keys (key_locator.h, rows.h), whose index is opened when the connection
+// names it for the first time; several calls, and those between MULTI and EXEC, are one unit
+// (exec/unit.h), which is done as a whole or not at all. SELECT, HELLO and MULTI change what the
+// commands behind them mean; where the turn stops before one of them, the change is taken back
+// (state.h). Other commands that change the connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kRespUnitKeysMax keys of a
 // command, or of all commands of a MULTI, and kRespCommandsMax of these.
@@ -23,6 +23,7 @@
 #include "exec/unit.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/key_locator.h"
+#include "frontend/resp/login.h"
 #include "frontend/resp/monitor.h"
 #include "frontend/resp/own_client.h"
 #include "frontend/resp/repeated_requests.h"
@@ -48,7 +49,7 @@ class RespFrontend final : public exec::Frontend {
     own_client_.activity().waits.store(waits, std::memory_order_relaxed);
   }
   size_t input_bytes_max() const override;
-  bool authenticated() const override { return is_logged_in_; }
+  bool authenticated() const override { return login_.is_logged_in(); }
   std::string name() const override { return own_client_.name(); }
   void SetConnectionId(uint64_t id) override;
   void LoginEnded(const model::Error& answer, base::Buffer& out) override;
@@ -191,23 +192,16 @@ class RespFrontend final : public exec::Frontend {
   // Commands of the connection and the server (server.cc).
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
-  void Hello(Arguments arguments, base::Arena& arena, exec::Item* item);
-  /// Commands that change the connection's state: its database, MULTI, or its end. False: the
-  /// command is none of these.
-  bool AnswerConnectionVerb(RespVerb verb, Arguments arguments, base::Buffer& out,
-                            exec::Item* item);
+  /// Commands that change the connection's state: its login, its database, MULTI, or its end.
+  /// False: the command is none of these.
+  bool AnswerConnectionVerb(RespVerb verb, Arguments arguments, base::Arena& arena,
+                            base::Buffer& out, exec::Item* item);
   /// Commands that tell what clients and tools want to know. False: the command is none of these.
   bool AnswerServerVerb(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
   void Reset(exec::Item* item);
   /// Empty, or the text of an error.
   std::string_view Select(std::string_view text);
-  void Auth(Arguments arguments, base::Arena& arena, exec::Item* item);
-  void AuthWithoutAccounts(Arguments arguments, base::Arena& arena, exec::Item* item);
   static void AppendTime(base::Buffer& out);
-  void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
-             exec::Item* item);
-  void AppendLoginEnd(const model::Error& answer, base::Buffer& out);
-  void AppendHello(base::Buffer& out) const;
   void AppendConfig(Arguments arguments, base::Buffer& out) const;
   void AppendAcl(Arguments arguments, base::Buffer& out) const;
   void AppendScript(Arguments arguments, base::Buffer& out) const;
@@ -223,15 +217,12 @@ class RespFrontend final : public exec::Frontend {
   RespOwnClient own_client_;  ///< Shows what ShowFacts has shown last.
   RespState state_;
   RespStateHistory history_;
+  RespLogin login_;
   /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn
   /// may stop.
   bool is_behind_ = false;
   /// ParseForLane: an item that turns out to be a reply is thrown away, and parsed anew.
   bool may_be_dropped_ = false;
-  bool is_logged_in_;
-  bool answers_hello_ = false;  ///< The login under way is HELLO's, which also sets these:
-  resp::Version hello_version_ = resp::Version::k2;
-  std::optional<std::string> hello_name_;
   RespWatchedKeys watched_;
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;

@@ -40,6 +40,7 @@ class RespOwnClient {
 
   /// The connection's number in the ConnectionBook.
   void SetId(uint64_t id) { id_ = id; }
+  uint64_t id() const { return id_; }
   /// The name that the client has given its connection; may be empty.
   const std::string& name() const { return facts_.name; }
   void SetName(std::string_view name) { facts_.name = name; }

@@ -4,13 +4,11 @@
 #include <chrono>
 #include <string>
 
-#include "base/secret_text.h"
 #include "frontend/resp/describe.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
-#include "model/client_name.h"
 
 namespace rowsocket::frontend {
 
@@ -19,12 +17,6 @@ using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
-
-/// The account whose password a client gives that sends AUTH with one word.
-constexpr std::string_view kDefaultUser = "default";
-
-constexpr std::string_view kWrongLogin =
-    "WRONGPASS invalid username-password pair or user is disabled.";
 
 constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"appendonly", "yes"},
@@ -129,25 +121,29 @@ std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
 
 void RespFrontend::AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                                 Item* item) {
-  if (command.verb == Verb::kHello) return Hello(arguments, arena, item);
-  if (command.verb == Verb::kAuth) return Auth(arguments, arena, item);
   base::Buffer out;
-  if (!AnswerConnectionVerb(command.verb, arguments, out, item) &&
+  if (!AnswerConnectionVerb(command.verb, arguments, arena, out, item) &&
       !AnswerServerVerb(command.verb, arguments, out, item)) {
     settings_.info->AddRefused(command);
     return Reject(command.refusal, arena, item);
   }
   if (out.view().starts_with('-')) {
-    item->error.code = ErrorCode::kCmd;
+    if (item->error.ok()) item->error.code = ErrorCode::kCmd;
     RespWorkOf(*item).error = RespErrorOf(out.view());
   }
   Answer(out.view(), arena, item);
 }
 
-bool RespFrontend::AnswerConnectionVerb(Verb verb, Arguments arguments, base::Buffer& out,
-                                        Item* item) {
+bool RespFrontend::AnswerConnectionVerb(Verb verb, Arguments arguments, base::Arena& arena,
+                                        base::Buffer& out, Item* item) {
   std::string_view error;
   switch (verb) {
+    case Verb::kAuth:
+      login_.AppendAuth(arguments, arena, out, item);
+      return true;
+    case Verb::kHello:
+      login_.AppendHello(arguments, account(), arena, out, item);
+      return true;
     case Verb::kQuit:
       item->closes = true;
       break;
@@ -253,7 +249,7 @@ void RespFrontend::Reset(Item* item) {
   RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
   EndWatch(*item);
   own_client_.SetName({});
-  is_logged_in_ = !settings_.accounts;
+  login_.Reset();
   if (settings_.accounts) SetAccount(settings_.account);
   ShowFacts();
 }
@@ -274,7 +270,7 @@ void RespFrontend::AppendAcl(Arguments arguments, base::Buffer& out) const {
   if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
     return resp::AppendError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", &out);
   }
-  resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kDefaultUser), &out);
+  resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kRespDefaultUser), &out);
 }
 
 void RespFrontend::AppendTime(base::Buffer& out) {
@@ -285,137 +281,13 @@ void RespFrontend::AppendTime(base::Buffer& out) {
   resp::AppendBulk(std::to_string(us % 1'000'000), &out);
 }
 
-void RespFrontend::Auth(Arguments arguments, base::Arena& arena, Item* item) {
-  if (arguments.size() > 3) return AnswerError(kSyntax, arena, item);
-  if (!settings_.accounts) return AuthWithoutAccounts(arguments, arena, item);
-  LogIn(arguments.size() == 3 ? arguments[1] : kDefaultUser, arguments.back(), arena, item);
-}
-
-// Where nobody logs in, the default user has no password, and any will do, as in Redis.
-void RespFrontend::AuthWithoutAccounts(Arguments arguments, base::Arena& arena, Item* item) {
-  if (arguments.size() == 2) {
-    return AnswerError(
-        "ERR AUTH <password> called without any password configured for the default user. Are you "
-        "sure your configuration is correct?",
-        arena, item);
-  }
-  if (arguments[1] != kDefaultUser) return AnswerError(kWrongLogin, arena, item);
-  Answer("+OK\r\n", arena, item);
-}
-
-void RespFrontend::LogIn(std::string_view user, std::string_view password, base::Arena& arena,
-                         Item* item) {
-  item->kind = Item::Kind::kAuthenticate;
-  // The name is wiped with the password, so that it stands in memory that may be written.
-  const std::string_view name = arena.Copy(user);
-  exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];
-  credentials = {name, password};
-  item->credentials = &credentials;
-}
-
-// A login that fails leaves protocol and name as they are.
-void RespFrontend::Hello(Arguments arguments, base::Arena& arena, Item* item) {
-  resp::Version version = state_.version;
-  size_t at = 1;
-  if (arguments.size() > 1) {
-    if (arguments[1] != "2" && arguments[1] != "3") {
-      int64_t number = 0;
-      return AnswerError(ParsePlainInteger(arguments[1], &number)
-                             ? "NOPROTO unsupported protocol version"
-                             : "ERR Protocol version is not an integer or out of range",
-                         arena, item);
-    }
-    version = arguments[1] == "3" ? resp::Version::k3 : resp::Version::k2;
-    ++at;
-  }
-  std::string_view user, password, name;
-  bool logs_in = false, names = false;
-  while (at < arguments.size()) {
-    if (IsWord(arguments[at], "auth") && at + 2 < arguments.size()) {
-      logs_in = true;
-      user = arguments[at + 1];
-      password = arguments[at + 2];
-      at += 3;
-    } else if (IsWord(arguments[at], "setname") && at + 1 < arguments.size()) {
-      names = true;
-      name = arguments[at + 1];
-      if (!model::IsClientName(name)) return AnswerError(kRespBadName, arena, item);
-      at += 2;
-    } else {
-      return AnswerError("ERR Syntax error in HELLO option '" + std::string(arguments[at]) + "'",
-                         arena, item);
-    }
-  }
-  if (!is_logged_in_ && !logs_in) {
-    item->error.code = ErrorCode::kUnauth;
-    return AnswerError(
-        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
-        "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
-        "RESP protocol version at the same time",
-        arena, item);
-  }
-  if (logs_in && !settings_.accounts && user != kDefaultUser) {
-    return AnswerError(kWrongLogin, arena, item);
-  }
-  if (logs_in && settings_.accounts) {
-    LogIn(user, password, arena, item);
-    hello_version_ = version;
-    hello_name_ = names ? std::optional(std::string(name)) : std::nullopt;
-    answers_hello_ = true;
-    return;
-  }
-  state_.version = version;
-  if (names) own_client_.SetName(name);
-  ShowFacts();
-  base::Buffer out;
-  AppendHello(out);
-  Answer(out.view(), arena, item);
-}
-
-void RespFrontend::AppendHello(base::Buffer& out) const {
-  const bool writes = !settings_.health || settings_.health().writes;
-  resp::AppendMap(7, state_.version, &out);
-  const auto add = [&out](std::string_view name, std::string_view value) {
-    resp::AppendBulk(name, &out);
-    resp::AppendBulk(value, &out);
-  };
-  add("server", "redis");
-  add("version", kRespRedisVersion);
-  resp::AppendBulk("proto", &out);
-  resp::AppendInteger(static_cast<int64_t>(state_.version), &out);
-  resp::AppendBulk("id", &out);
-  resp::AppendInteger(static_cast<int64_t>(connection_id()), &out);
-  add("mode", "standalone");
-  add("role", writes ? "master" : "replica");
-  resp::AppendBulk("modules", &out);
-  resp::AppendArray(0, &out);
-}
-
 void RespFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
   const size_t begin = out.size();
-  AppendLoginEnd(answer, out);
+  if (answer.ok()) finder_.Clear();
+  login_.Ended(answer, account(), out);
   if (!answer.ok()) CountError(out.view().substr(begin));
   if (!own_client_.replies().is_on()) out.Truncate(begin);
   own_client_.replies().EndSkip();
-}
-
-void RespFrontend::AppendLoginEnd(const model::Error& answer, base::Buffer& out) {
-  const bool answers_hello = std::exchange(answers_hello_, false);
-  // A login that fails ends no login before it, as in Redis.
-  if (!answer.ok()) {
-    const bool needs_tls = answer.code == ErrorCode::kNeedtls;
-    return resp::AppendError(
-        needs_tls ? "NEEDTLS a password is taken over TLS only: resp_accounts_insecure"
-                  : kWrongLogin,
-        &out);
-  }
-  is_logged_in_ = true;
-  finder_.Clear();
-  if (answers_hello) state_.version = hello_version_;
-  if (answers_hello && hello_name_) own_client_.SetName(*hello_name_);
-  ShowFacts();
-  if (!answers_hello) return resp::AppendSimple("OK", &out);
-  AppendHello(out);
 }
 
 void RespFrontend::AccountEnded(base::Buffer& out) {

@@ -207,7 +207,8 @@ bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
 std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, size_t consumed,
                                                       base::Arena& arena, Item* item) {
   // SKIP is about the reply to MULTI alone.
-  if (!is_logged_in_ || state_.in_multi || own_client_.replies().skips_one()) return std::nullopt;
+  if (!login_.is_logged_in() || state_.in_multi || own_client_.replies().skips_one())
+    return std::nullopt;
   finder_.ClearIfMany();
   Transaction transaction;
   std::string error;

@@ -1,0 +1,70 @@
+// How a client of RESP logs in: AUTH and HELLO.
+//
+// Flow: AppendAuth or AppendHello answers the command at once, or makes its item one that asks for
+// a login; Ended appends the answer when the login has been checked. A login that fails changes
+// nothing: it ends no login before it, as in Redis.
+// Threads: one at a time. Lifetime: one for each connection; the settings, the connection's state
+// and its own client outlive it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "exec/frontend.h"
+#include "frontend/resp/own_client.h"
+#include "frontend/resp/settings.h"
+#include "frontend/resp/state.h"
+#include "model/account.h"
+#include "model/error.h"
+#include "protocol/resp/reply.h"
+
+namespace rowsocket::frontend {
+
+/// The account whose password a client gives that sends AUTH with one word.
+inline constexpr std::string_view kRespDefaultUser = "default";
+
+class RespLogin {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  RespLogin(const RespSettings& settings, RespState& state, RespOwnClient& own_client)
+      : settings_(settings), state_(state), own_client_(own_client) {}
+
+  /// Where nobody logs in, whoever connects is logged in.
+  bool is_logged_in() const { return is_logged_in_; }
+  /// RESET: the connection is as it was when it began.
+  void Reset() { is_logged_in_ = !settings_.accounts; }
+
+  // `arguments`: with the command's name. Where nothing is appended, the item asks for a login.
+  void AppendAuth(Arguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
+  /// `account`: the connection's; may be null.
+  void AppendHello(Arguments arguments, const model::Account* account, base::Arena& arena,
+                   base::Buffer& out, exec::Item* item);
+  /// The login has been checked. `account`: the connection's by now.
+  void Ended(const model::Error& answer, const model::Account* account, base::Buffer& out);
+
+ private:
+  /// What a HELLO without an error sets.
+  struct Hello {
+    resp::Version version = resp::Version::k2;
+    std::optional<std::string> name;
+  };
+
+  static void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
+                    exec::Item* item);
+  void Take(const Hello& hello);
+  /// The reply to a HELLO without an error.
+  void AppendServer(base::Buffer& out) const;
+
+  const RespSettings& settings_;
+  RespState& state_;
+  RespOwnClient& own_client_;
+  bool is_logged_in_ = !settings_.accounts;
+  std::optional<Hello> hello_;  ///< The login under way is HELLO's.
+};
+
+}  // namespace rowsocket::frontend

@@ -201,6 +201,9 @@ inline constexpr uint64_t kRespScanPatternBytesMax = 200'000;
 inline constexpr size_t kRespConfigPatternsMax = 64;
 /// Rows that one SCAN or KEYS of RESP looks at.
 inline constexpr uint64_t kRespScanRowsMax = 10'000;
+/// Bytes of the keys that a command of RESP on many keys looks at: as many as kRespScanRowsMax keys
+/// of 3 KiB, the longest of InnoDB, have, each of which may be twice as long in UTF-8.
+inline constexpr size_t kRespScannedBytesMax = size_t{64} << 20;
 /// Positions of SCANs that a port of RESP remembers: each has a key of up to 3 KiB.
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Keys of one database that INFO of RESP counts one by one.

@@ -107,7 +107,8 @@ IndexFacts FactsOf(const TableDefinition& table, const IndexDefinition& index,
     return found != table.facts.end() ? found->second : ColumnFacts();
   };
   IndexFacts facts;
-  facts.is_unique = &index == table.indexes.data();
+  facts.is_unique = index.is_unique || &index == table.indexes.data();
+  facts.has_prefix = index.has_prefix;
   facts.is_ordered = true;
   for (const uint32_t column : index.columns) {
     facts.key_names.push_back(table.columns[column]);

@@ -36,12 +36,15 @@ using Changes = std::map<Row, std::optional<Row>, RowLess>;
 struct IndexDefinition {
   std::string name;
   std::vector<uint32_t> columns;
+  // The facts that Inspect gives; rows are found, and may have equal keys, whatever these say.
+  bool is_unique = false;
+  bool has_prefix = false;
 };
 
 struct TableDefinition {
   std::string name;  ///< The name as `db.table`.
   std::vector<std::string> columns;
-  /// The first is the primary key. The others are not unique.
+  /// The first is the primary key.
   std::vector<IndexDefinition> indexes;
   bool auto_increment = false;  ///< The primary key, which then has one column, is AUTO_INCREMENT.
   bool permanent = false;       ///< Statements on the table stand at once: it has no transactions.

@@ -142,16 +142,43 @@ RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Ro
   return position;
 }
 
-/// A text that does not name one value, as that of a moment in the hour that a clock repeats,
-/// cannot say where a scan goes on.
-bool HasInexact(const RespCall& call, engine::Session& session) {
-  engine::IndexFacts facts;
+/// Why the keys of the index are not listed; empty: they are.
+std::string_view WhyNotListed(const engine::IndexFacts& facts) {
+  // Of several rows with one key, the next page would leave out those behind the first.
+  if (!facts.is_unique)
+    return "NOTSERVED keys of an index that is not unique are not listed: use a unique one, or SQL";
+  // The columns are read as a whole, and one value of TEXT or BLOB may have gigabytes.
+  if (facts.has_prefix)
+    return "NOTSERVED keys of an index on the front of a column are not listed: use another one, "
+           "or SQL";
+  // A text that does not name one value, as that of a moment in the hour that a clock repeats,
+  // cannot say where a scan goes on.
+  const bool has_inexact =
+      std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
+        return column.kind == engine::ColumnFacts::Kind::kFloat ||
+               column.kind == engine::ColumnFacts::Kind::kTimestamp;
+      });
+  if (has_inexact)
+    return "NOTSERVED keys of FLOAT, DOUBLE and TIMESTAMP are not listed: use SELECT in SQL";
+  return {};
+}
+
+/// Finds the rows that the command looks at.
+Outcome FindListed(RespWork& work, const RespCall& call, engine::Session& session,
+                   RespScannedRows* found) {
   const bool is_of_store = call.is_string && call.container == nullptr;
-  if (is_of_store || !session.Inspect(*call.index, &facts).ok()) return false;
-  return std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
-    return column.kind == engine::ColumnFacts::Kind::kFloat ||
-           column.kind == engine::ColumnFacts::Kind::kTimestamp;
-  });
+  if (!is_of_store) {
+    engine::IndexFacts facts;
+    const Outcome outcome = session.Inspect(*call.index, &facts);
+    if (!outcome.ok()) return outcome;
+    work.wrong = WhyNotListed(facts);
+    if (!work.wrong.empty()) return Outcome::Fail(ErrorCode::kNumber);
+  }
+  const Outcome outcome = session.Execute(*call.index, call.request, *found);
+  static_assert(model::kRespScannedBytesMax == size_t{64} << 20, "the text names the limit");
+  if (!outcome.ok() && found->is_full())
+    work.wrong = "TOOLARGE the keys that are looked at have more than 64 MiB: use a smaller COUNT";
+  return outcome;
 }
 
 Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
@@ -163,12 +190,8 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
     resp::AppendArray(0, &out);
     return {};
   }
-  if (HasInexact(call, session)) {
-    work.wrong = "NOTSERVED keys of FLOAT, DOUBLE and TIMESTAMP are not listed: use SELECT in SQL";
-    return Outcome::Fail(ErrorCode::kNumber);
-  }
   RespScannedRows found(call.index->columns());
-  const Outcome outcome = session.Execute(*call.index, call.request, found);
+  const Outcome outcome = FindListed(work, call, session, &found);
   if (!outcome.ok()) return outcome;
   const bool goes_on = found.rows().size() == call.request.find.limit;
   if (goes_on && call.verb == Verb::kKeys) {

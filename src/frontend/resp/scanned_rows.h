@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/limits.h"
 #include "model/row_sink.h"
 
 namespace rowsocket::frontend {
@@ -20,8 +21,13 @@ class RespScannedRows final : public model::RowSink {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
-  explicit RespScannedRows(size_t columns) : columns_(columns) {}
+  /// Takes cells of `bytes_max` bytes together at most.
+  explicit RespScannedRows(size_t columns, size_t bytes_max = model::kRespScannedBytesMax)
+      : columns_(columns), bytes_left_(bytes_max) {}
   bool Cell(std::string_view text) override {
+    is_full_ = text.size() > bytes_left_;
+    if (is_full_) return false;
+    bytes_left_ -= text.size();
     Add(std::string(text));
     return true;
   }
@@ -30,6 +36,8 @@ class RespScannedRows final : public model::RowSink {
     return true;
   }
   const std::vector<Row>& rows() const { return rows_; }
+  /// Whether the last cell was refused, because the cells had too many bytes.
+  bool is_full() const { return is_full_; }
 
  private:
   void Add(std::optional<std::string> value) {
@@ -37,6 +45,8 @@ class RespScannedRows final : public model::RowSink {
     rows_.back().push_back(std::move(value));
   }
   const size_t columns_;
+  size_t bytes_left_;
+  bool is_full_ = false;
   std::vector<Row> rows_;
 };
 

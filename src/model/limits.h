@@ -183,6 +183,15 @@ inline constexpr size_t kRespShapesMax = 256;
 /// Bytes of the names (shapes) of these open indexes with which a turn may begin; where there are
 /// more, all indexes are closed before its first command.
 inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
+/// Columns of these open indexes with which a turn may begin; where there are more, all indexes are
+/// closed before its first command. Each takes about a hundred bytes.
+inline constexpr size_t kRespShapeColumnsMax = 65'536;
+/// Columns of the indexes that are opened for one command of RESP, or one transaction: its commands
+/// may name other fields each, and their indexes are open until the next turn.
+inline constexpr size_t kRespCommandColumnsMax = 65'536;
+/// Bytes of a connection's open indexes that do not count as its memory: to count them would cost
+/// each connection a look at a number that all threads write.
+inline constexpr size_t kRespShapeBytesUncounted = size_t{16} << 10;
 /// Calls that are made for one command of RESP, with those that are made again.
 inline constexpr size_t kRespCallsMadeMax = 1'000'000;
 /// Calls for which a connection of RESP keeps memory from one command to the next.

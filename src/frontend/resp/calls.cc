@@ -48,6 +48,12 @@ std::string TooManyKeys() {
          " keys are served together";
 }
 
+/// Whether the command names more fields than an index is opened with.
+bool NamesTooManyFields(Verb verb, size_t arguments) {
+  if (arguments <= model::kColumnsMax || !NamesFields(verb)) return false;
+  return (EndOfFields(verb, arguments) - 2) / StepOfFields(verb) > model::kColumnsMax;
+}
+
 /// MSETNX: a key that stands twice is set twice.
 void MarkRepeated(std::span<RespCall> calls) {
   std::unordered_set<std::string_view> seen;
@@ -98,6 +104,10 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
   const bool sets = TraitsOf(command.verb).fields == RespFields::kPairs;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
+    return false;
+  }
+  if (NamesTooManyFields(command.verb, arguments.size())) {
+    *error = "TOOLARGE a command names at most " + std::to_string(model::kColumnsMax) + " fields";
     return false;
   }
   if (command.first_key == 2) {

@@ -37,8 +37,8 @@ bool HideFields(RespCall* call);
 /// Whether a field that the call's table has no column for is just absent: a name that is read, or
 /// that is to go.
 bool MayLackFields(const RespCall& call);
-/// Sorts the names, and leaves each of them once. One command may have as many names as
-/// kRespWordsMax allows: to look for each among all others would keep its worker busy.
+/// Sorts the names, and leaves each of them once. One command may have kColumnsMax names: to look
+/// for each among all others would keep its worker busy.
 template <typename Name>
 void LeaveEachOnce(std::vector<Name>* names) {
   std::sort(names->begin(), names->end());

@@ -144,13 +144,14 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   const RespCommand* const command = requests_.CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   activity.verb.store(item->verb, std::memory_order_relaxed);
+  last_parse_said_later_ = is_behind_ && (finder_.has_many() ||
+                                          (command != nullptr && MustBeLater(*command, arguments)));
+  if (last_parse_said_later_) return {Parsed::kLater, 0};
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
     const std::optional<size_t> whole = PrepareWholeMulti(input, step.consumed, arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
-  last_parse_said_later_ = is_behind_ && command != nullptr && MustBeLater(*command, arguments);
-  if (last_parse_said_later_) return {Parsed::kLater, 0};
   if (command == nullptr) {
     state_.multi_failed = true;
     AnswerError(UnknownCommand(arguments), arena, item);
@@ -215,7 +216,6 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
-  finder_.ClearIfMany();
   std::string error;
   const std::optional<std::span<RespCall>> calls = PrepareCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};

@@ -8,8 +8,9 @@
 // commands behind them mean; where the turn stops before one of them, the change is taken back
 // (state.h). Other commands that change the connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
-// connection, which are closed only before the first command of a turn; kRespUnitKeysMax keys of a
-// command, or of all commands of a MULTI, and kRespCommandsMax of these.
+// connection, which are closed only before the first command of a turn; kColumnsMax fields of a
+// command; kRespUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax
+// of these.
 #pragma once
 
 #include <functional>
@@ -208,8 +209,10 @@ class RespFrontend final : public exec::Frontend {
   void AppendRole(base::Buffer& out) const;
   /// To be called when the connection's name, state or account has changed.
   void ShowFacts() { own_client_.Show(state_, account()); }
-  /// To be called when what is queued or watched has changed.
-  void ShowKeptBytes() { SetKeptBytes(state_.multi_bytes + watched_.kept_bytes()); }
+  /// To be called when what is queued, watched or open has changed.
+  void ShowKeptBytes() {
+    SetKeptBytes(state_.multi_bytes + watched_.kept_bytes() + finder_.kept_bytes());
+  }
 
   const RespSettings& settings_;
   RespKeyLocator locator_;

@@ -61,19 +61,29 @@ bool IsPlain(const RespCall& call) {
 }  // namespace
 
 void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
-  may_clear_ = !is_behind && !is_opening_;
-  if (may_clear_) shapes_.ReleaseFormer();
   // A command that comes again has had its indexes opened since.
   if (is_opening_) return;
+  if (!is_behind) shapes_.ReleaseFormer();
+  // The lane goes on with what the turn has found.
+  if (!is_behind && !allows_stale_ && has_many()) shapes_.Clear();
   if (shape_.capacity() > model::kRespShapeBytesMax) std::string().swap(shape_);
   command_ms_ = now_ms;
-  indexes_asked_ = 0;
+  indexes_asked_ = columns_opened_ = 0;
 }
 
-void RespIndexFinder::ClearIfMany() {
-  const bool are_many =
-      shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax;
-  if (may_clear_ && are_many) shapes_.Clear();
+bool RespIndexFinder::has_many() const {
+  return shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax ||
+         shapes_.columns() > model::kRespShapeColumnsMax;
+}
+
+std::string_view RespIndexFinder::WhyNotAsk(size_t calls) {
+  if (++indexes_asked_ * calls > model::kRespCallsMadeMax)
+    return "TOOLARGE the keys are of too many tables for one command: send fewer at a time";
+  static_assert(model::kRespCommandColumnsMax == 65'536, "the text names the limit");
+  if (columns_opened_ > model::kRespCommandColumnsMax)
+    return "TOOLARGE the commands of a transaction open at most 65536 columns together: send fewer "
+           "at a time";
+  return {};
 }
 
 const RespShape* RespIndexFinder::Find(const RespCall& call, bool repeats) {
@@ -128,6 +138,7 @@ void RespIndexFinder::Opened(const Outcome& outcome, std::shared_ptr<engine::Ind
     shapes_.Erase(wanted_);
     return;
   }
+  columns_opened_ += index->columns();
   shapes_.Put(wanted_, {std::move(index), base::CoarseNowMs(), {}});
 }
 

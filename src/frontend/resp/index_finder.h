@@ -4,14 +4,18 @@
 // the command is not taken: its connection asks for the index that Ask names, Opened keeps what has
 // come of it, and the command is parsed again, once for each index that is missing. What was found
 // of a table counts for a second, as of the first of these parses: otherwise a command with very
-// many tables could come to no end.
-// Threads: one at a time. Limits: kRespShapesMax, kRespCallsMadeMax.
+// many tables could come to no end. BeginParse closes the indexes where there are many; items of
+// the turn before the command may use them, so that the command then has to come later.
+// Threads: one at a time. Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax of
+// all indexes that are open when a command is begun; kRespCallsMadeMax and kRespCommandColumnsMax
+// of those that are opened for one command.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "engine/session.h"
 #include "frontend/resp/shapes.h"
@@ -23,15 +27,21 @@ namespace rowsocket::frontend {
 
 class RespIndexFinder {
  public:
-  /// `is_behind`: items of the turn before the request may use indexes. `now_ms`: when the turn has
-  /// begun.
+  /// Closes the indexes where there are many and none is in use. `is_behind`: items of the turn
+  /// before the request may use indexes. `now_ms`: when the turn has begun.
   void BeginParse(bool is_behind, int64_t now_ms);
   /// `asks_for_index`: the request was not taken, and is the one that is parsed next.
   void EndParse(bool asks_for_index) { is_opening_ = asks_for_index; }
   /// Whether what was found of a table counts however long ago it was found, or for a second only.
   void AllowStale(bool allows) { allows_stale_ = allows; }
-  /// Closes the indexes where there are many and none is in use. To be called before Find.
-  void ClearIfMany();
+  /// Whether so many indexes are open that a command which may not close them has to wait until it
+  /// may.
+  bool has_many() const;
+  /// The memory of open indexes that counts as the connection's: none where there are few.
+  size_t kept_bytes() const {
+    const size_t bytes = shapes_.kept_bytes();
+    return bytes > model::kRespShapeBytesUncounted ? bytes : 0;
+  }
   /// Closes the indexes. To be called while no item uses one.
   void Clear() { shapes_.Clear(); }
   /// All indexes are to be opened anew: a table has changed.
@@ -43,9 +53,9 @@ class RespIndexFinder {
   /// The next requests may differ from that of the call in their key alone.
   void NoteRepeated(const RespCall& call);
 
-  /// Counts an index that is to be asked for. False: the calls of the command, which each index
-  /// that is opened has made anew, have been made too often.
-  bool MayAsk(size_t calls) { return ++indexes_asked_ * calls <= model::kRespCallsMadeMax; }
+  /// Counts an index that is to be asked for by a command with so many calls, which each index that
+  /// is opened has made anew. Empty, or why the command is refused.
+  std::string_view WhyNotAsk(size_t calls);
   /// The names of the index that the call needs, until the next Ask. Null: it was asked for by the
   /// parse before, and `*error` is what has come of it.
   const engine::IndexNames* Ask(const RespCall& call, model::Error* error);
@@ -54,15 +64,13 @@ class RespIndexFinder {
 
  private:
   RespShapes shapes_;
-  /// No item of the turn uses an index of shapes_, and the command that is being parsed has not had
-  /// indexes opened that it would need anew.
-  bool may_clear_ = true;
   bool is_opening_ = false;  ///< The next parse is of the same command.
   bool allows_stale_ = false;
-  int64_t command_ms_ = 0;    ///< When the command was parsed for the first time.
-  size_t indexes_asked_ = 0;  ///< How many indexes have been asked for since then.
-  std::string shape_;         ///< The shape of the last call, kept for its memory.
-  std::string wanted_;        ///< The shape whose index the last Ask has named.
+  int64_t command_ms_ = 0;     ///< When the command was parsed for the first time.
+  size_t indexes_asked_ = 0;   ///< How many indexes have been asked for since then.
+  size_t columns_opened_ = 0;  ///< The columns of the indexes that have been opened since then.
+  std::string shape_;          ///< The shape of the last call, kept for its memory.
+  std::string wanted_;         ///< The shape whose index the last Ask has named.
   std::unique_ptr<engine::IndexNames> wanted_names_;  ///< What that index is opened by; null: none.
   /// wanted_: where there is no such table, the key is a string of the store.
   bool wanted_may_be_string_ = false;

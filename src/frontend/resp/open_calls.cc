@@ -85,12 +85,9 @@ bool RespFrontend::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item
     while (found == Found::kAgain) found = FindIndex(call, arena, error);
     if (found == Found::kYes) continue;
     if (wrong != nullptr) *wrong = &call;
-    if (found == Found::kNo && !finder_.MayAsk(calls.size())) {
-      *error = "TOOLARGE the keys are of too many tables for one command: send fewer at a time";
-      return true;
-    }
-    if (found == Found::kNo && AskForIndex(call, item, error)) return false;
-    return true;
+    if (found == Found::kWrong) return true;
+    *error = finder_.WhyNotAsk(calls.size());
+    return !error->empty() || !AskForIndex(call, item, error);
   }
   return true;
 }

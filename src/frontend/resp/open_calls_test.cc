@@ -1,5 +1,5 @@
 // Tables that commands need and do not get: those that are absent or locked, or that the server
-// cannot open.
+// cannot open; and how many indexes a connection has open.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -55,6 +55,78 @@ TEST_F(RespTest, ATableOfTokensThatIsLockedIsNotMissing) {
   EXPECT_TRUE(Ask("ROW.OUTCOME a").starts_with("-NOTOKENS "));
   store_.SetHook({});
   EXPECT_EQ("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n:0\r\n", Ask(once));
+}
+
+/// A command with so many fields, of which each of the first `number` is `w`: each number has an
+/// index of its own opened.
+std::string GetFields(size_t fields, size_t number) {
+  std::string command = "HMGET t:2";
+  for (size_t i = 0; i < fields; ++i) command += i < number ? " w" : " v";
+  return command;
+}
+
+TEST_F(RespTest, ACommandNamesNoMoreFieldsThanAnIndexIsOpenedWith) {
+  const auto repeat = [](const std::string& text) {
+    std::string texts;
+    for (size_t i = 0; i < model::kColumnsMax; ++i) texts += text;
+    return texts;
+  };
+  const std::string refusal = "-TOOLARGE a command names at most 4096 fields\r\n";
+  EXPECT_TRUE(Ask("HMGET t:2" + repeat(" v")).starts_with("*4096\r\n$2\r\n20\r\n"));
+  EXPECT_EQ(":0\r\n", Ask("HSET t:2" + repeat(" v 20")));
+  const uint64_t opened = store_.calls(Call::Kind::kOpenIndex);
+  EXPECT_EQ(refusal, Ask("HMGET t:2" + repeat(" v") + " v"));
+  EXPECT_EQ(refusal, Ask("HDEL t:2" + repeat(" v") + " v"));
+  EXPECT_EQ(refusal, Ask("HSET t:2" + repeat(" v 20") + " v 20"));
+  EXPECT_EQ(refusal, Ask("HMSET t:2" + repeat(" v 20") + " v 20"));
+  EXPECT_EQ(opened, store_.calls(Call::Kind::kOpenIndex));
+}
+
+TEST_F(RespTest, TheColumnsThatATransactionOpensAreLimited) {
+  constexpr size_t kFields = 4000;
+  attempts_max_ = 100;
+  const auto transaction = [](size_t commands) {
+    std::string text = "MULTI\r\n";
+    for (size_t i = 0; i < commands; ++i) text += GetFields(kFields, i) + "\r\n";
+    return text + "EXEC";
+  };
+  const size_t most = model::kRespCommandColumnsMax / kFields;
+  EXPECT_NE(std::string::npos, Ask(transaction(most)).find("\r\n*16\r\n*4000\r\n"));
+  frontend_.emplace(settings_);
+  const std::string refused = Ask(transaction(2 * most));
+  EXPECT_NE(std::string::npos,
+            refused.find("-EXECABORT nothing was done: command 18: TOOLARGE the commands of a "
+                         "transaction open at most 65536 columns together"))
+      << refused;
+  EXPECT_NE(std::string::npos, Ask(transaction(most)).find("\r\n*16\r\n*4000\r\n"))
+      << "what was opened before is closed first";
+}
+
+TEST_F(RespTest, ManyOpenIndexesAreClosedBeforeTheNextTurn) {
+  constexpr size_t kFields = 4000;
+  Parse("HGET t:1 v\r\n");
+  size_t number = 0;
+  while (parsed_ == exec::Frontend::Parsed::kItem && number < kFields) {
+    Parse(GetFields(kFields, number++) + "\r\n", /*behind_requests=*/true);
+  }
+  EXPECT_EQ(exec::Frontend::Parsed::kLater, parsed_) << "items of the turn use the open indexes";
+  EXPECT_EQ(model::kRespShapeColumnsMax / kFields + 1, number);
+  frontend_->Rewind();
+  EXPECT_TRUE(Ask(GetFields(kFields, number)).starts_with("*4000\r\n"));
+  EXPECT_LT(frontend_->kept_bytes(), 2 * kFields * 100) << "only this one is open";
+}
+
+TEST_F(RespTest, TheMemoryOfManyOpenIndexesIsHeld) {
+  constexpr size_t kFields = 4000, kNameBytes = 30;
+  Ask("HGET t:1 v");
+  Ask("HMGET t:1 v w");
+  EXPECT_EQ(0u, frontend_->kept_bytes());
+  size_t before = 0;
+  for (size_t number = 1; number < 5; ++number) {
+    Ask(GetFields(kFields, number));
+    EXPECT_LT(before + kFields * kNameBytes, frontend_->kept_bytes());
+    before = frontend_->kept_bytes();
+  }
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class RespTest : public ::testing::Test {
 
   /// Parses one inline command as a worker does: indexes that are asked for are opened.
   exec::Item Parse(const std::string& line, bool behind_requests = false) {
-    for (int attempt = 0; attempt < 5; ++attempt) {
+    for (int attempt = 0; attempt < attempts_max_; ++attempt) {
       exec::Item item;
       const exec::Frontend::Step step = frontend_->Parse(line, behind_requests, arena_, &item);
       parsed_ = step.parsed;
@@ -79,6 +79,8 @@ class RespTest : public ::testing::Test {
   base::Arena arena_;
   exec::Frontend::Parsed parsed_ = exec::Frontend::Parsed::kNeedMore;
   size_t consumed_ = 0;
+  /// How often Parse may parse a command, which is once more than it asks for indexes.
+  int attempts_max_ = 5;
   std::optional<RespFrontend> frontend_;
 };
 

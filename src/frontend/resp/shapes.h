@@ -36,6 +36,7 @@ class RespShapes {
     const auto [found, is_new] = shapes_.try_emplace(name);
     if (is_new) bytes_ += name.size();
     RespShape& known = found->second;
+    columns_ += ColumnsOf(shape) - ColumnsOf(known);
     KeepFormer(&known, shape.index);
     known = std::move(shape);
   }
@@ -43,6 +44,7 @@ class RespShapes {
     const auto found = shapes_.find(name);
     if (found == shapes_.end()) return;
     ForgetRepeated();
+    columns_ -= ColumnsOf(found->second);
     KeepFormer(&found->second, nullptr);
     bytes_ -= name.size();
     shapes_.erase(found);
@@ -56,13 +58,21 @@ class RespShapes {
   /// To be called while no item uses an index.
   void Clear() {
     ForgetRepeated();
-    bytes_ = 0;
+    bytes_ = columns_ = 0;
     shapes_.clear();
     former_.clear();
   }
   size_t size() const { return shapes_.size(); }
   /// The bytes of the names of all shapes.
   size_t bytes() const { return bytes_; }
+  /// The columns of all open indexes.
+  size_t columns() const { return columns_; }
+  /// About the memory of all of this: the registry of the engine has the names of each index twice,
+  /// and the index has each of its columns as a text.
+  size_t kept_bytes() const {
+    constexpr size_t kShapeBytes = 256, kColumnBytes = 64, kCopiesOfName = 3;
+    return size() * kShapeBytes + columns_ * kColumnBytes + bytes_ * kCopiesOfName;
+  }
 
   /// Keeps the shape of this name for commands that differ from it in their key alone, and name the
   /// same table.
@@ -81,12 +91,16 @@ class RespShapes {
   }
 
  private:
+  static size_t ColumnsOf(const RespShape& shape) {
+    return shape.index != nullptr ? shape.index->columns() : 0;
+  }
   void KeepFormer(RespShape* shape, const std::shared_ptr<engine::Index>& next) {
     if (shape->index != nullptr && shape->index != next) former_.push_back(std::move(shape->index));
   }
 
   std::unordered_map<std::string, RespShape> shapes_;
   size_t bytes_ = 0;
+  size_t columns_ = 0;
   std::vector<std::shared_ptr<engine::Index>> former_;
   const RespShape* repeated_ = nullptr;  ///< One of shapes_; null: none.
   std::string db_, table_, index_;       ///< The names of which repeated_ is the shape.

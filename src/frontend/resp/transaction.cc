@@ -209,7 +209,6 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
   // SKIP is about the reply to MULTI alone.
   if (!login_.is_logged_in() || state_.in_multi || own_client_.replies().skips_one())
     return std::nullopt;
-  finder_.ClearIfMany();
   Transaction transaction;
   std::string error;
   if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;

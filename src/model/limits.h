@@ -194,6 +194,12 @@ inline constexpr size_t kRespCommandColumnsMax = 65'536;
 inline constexpr size_t kRespShapeBytesUncounted = size_t{16} << 10;
 /// Calls that are made for one command of RESP, with those that are made again.
 inline constexpr size_t kRespCallsMadeMax = 1'000'000;
+/// Bytes that are parsed for one command of RESP, or one transaction, which is parsed again for
+/// each index that it has opened. It takes half a second.
+inline constexpr size_t kRespBytesParsedMax = size_t{64} << 20;
+/// Indexes that a command of RESP may have opened whatever bytes it has: the longest transaction
+/// may write to several tables.
+inline constexpr size_t kRespLongParsesMin = 16;
 /// Calls for which a connection of RESP keeps memory from one command to the next.
 inline constexpr size_t kRespCallsKept = 64;
 /// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than

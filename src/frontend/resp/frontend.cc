@@ -217,6 +217,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     return taken;
   }
   std::string error;
+  finder_.CountParsed(consumed);
   const std::optional<std::span<RespCall>> calls = PrepareCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};
   if (error.empty())

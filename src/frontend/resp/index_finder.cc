@@ -68,7 +68,7 @@ void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
   if (!is_behind && !allows_stale_ && has_many()) shapes_.Clear();
   if (shape_.capacity() > model::kRespShapeBytesMax) std::string().swap(shape_);
   command_ms_ = now_ms;
-  indexes_asked_ = columns_opened_ = 0;
+  indexes_asked_ = bytes_parsed_ = columns_opened_ = 0;
 }
 
 bool RespIndexFinder::has_many() const {
@@ -77,7 +77,12 @@ bool RespIndexFinder::has_many() const {
 }
 
 std::string_view RespIndexFinder::WhyNotAsk(size_t calls) {
-  if (++indexes_asked_ * calls > model::kRespCallsMadeMax)
+  const bool is_parsed_too_often =
+      ++indexes_asked_ > model::kRespLongParsesMin && bytes_parsed_ > model::kRespBytesParsedMax;
+  if (is_parsed_too_often)
+    return "TOOLARGE the command is too long for the tables and lists of fields that it names: "
+           "send fewer keys at a time";
+  if (indexes_asked_ * calls > model::kRespCallsMadeMax)
     return "TOOLARGE the keys are of too many tables for one command: send fewer at a time";
   static_assert(model::kRespCommandColumnsMax == 65'536, "the text names the limit");
   if (columns_opened_ > model::kRespCommandColumnsMax)

@@ -7,8 +7,8 @@
 // many tables could come to no end. BeginParse closes the indexes where there are many; items of
 // the turn before the command may use them, so that the command then has to come later.
 // Threads: one at a time. Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax of
-// all indexes that are open when a command is begun; kRespCallsMadeMax and kRespCommandColumnsMax
-// of those that are opened for one command.
+// all indexes that are open when a command is begun; kRespCallsMadeMax, kRespBytesParsedMax and
+// kRespCommandColumnsMax of those that are opened for one command.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +53,9 @@ class RespIndexFinder {
   /// The next requests may differ from that of the call in their key alone.
   void NoteRepeated(const RespCall& call);
 
+  /// Counts the bytes of the command that is being parsed: once for each time. To be called before
+  /// WhyNotAsk.
+  void CountParsed(size_t bytes) { bytes_parsed_ += bytes; }
   /// Counts an index that is to be asked for by a command with so many calls, which each index that
   /// is opened has made anew. Empty, or why the command is refused.
   std::string_view WhyNotAsk(size_t calls);
@@ -68,6 +71,7 @@ class RespIndexFinder {
   bool allows_stale_ = false;
   int64_t command_ms_ = 0;     ///< When the command was parsed for the first time.
   size_t indexes_asked_ = 0;   ///< How many indexes have been asked for since then.
+  size_t bytes_parsed_ = 0;    ///< The bytes of all parses of the command since then.
   size_t columns_opened_ = 0;  ///< The columns of the indexes that have been opened since then.
   std::string shape_;          ///< The shape of the last call, kept for its memory.
   std::string wanted_;         ///< The shape whose index the last Ask has named.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "frontend/resp/resp_fixture.h"
 
@@ -127,6 +128,46 @@ TEST_F(RespTest, TheMemoryOfManyOpenIndexesIsHeld) {
     EXPECT_LT(before + kFields * kNameBytes, frontend_->kept_bytes());
     before = frontend_->kept_bytes();
   }
+}
+
+/// Commands of other fields each, which the table does not have: two indexes are looked for by each
+/// command.
+std::vector<std::string> LongCommands(size_t count, size_t bytes) {
+  std::vector<std::string> commands;
+  const std::string rest = "\r\n$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x');
+  for (size_t i = 0; i < count; ++i) {
+    const std::string field = std::to_string(1000 + i);
+    commands.push_back("*4\r\n$5\r\nHMGET\r\n$3\r\nt:1\r\n$4\r\n" + field + rest + "\r\n");
+  }
+  return commands;
+}
+
+std::string WholeOf(const std::vector<std::string>& commands) {
+  std::string text = "MULTI\r\n";
+  for (const std::string& command : commands) text += command;
+  return text + "EXEC";
+}
+
+TEST_F(RespTest, TheBytesThatAreParsedForATransactionAreLimited) {
+  attempts_max_ = 1000;
+  const std::string longest = WholeOf(LongCommands(model::kRespLongParsesMin / 2, size_t{1} << 20));
+  EXPECT_NE(std::string::npos, Ask(longest).find("\r\n*8\r\n*2\r\n$-1\r\n$-1\r\n"));
+  EXPECT_LT(model::kRespBytesParsedMax, bytes_parsed_) << "the longest may have several tables";
+
+  frontend_.emplace(settings_);
+  bytes_parsed_ = 0;
+  const std::vector<std::string> commands = LongCommands(100, size_t{16} << 10);
+  const std::string many = WholeOf(commands);
+  EXPECT_NE(std::string::npos, Ask(many).find(": TOOLARGE the command is too long for the tables"));
+  EXPECT_LT(bytes_parsed_, model::kRespBytesParsedMax + 2 * many.size());
+
+  frontend_.emplace(settings_);
+  Ask("MULTI");
+  for (const std::string& command : commands) EXPECT_EQ("+QUEUED\r\n", Ask(command));
+  const uint64_t before = store_.calls(Call::Kind::kOpenIndex);
+  EXPECT_NE(std::string::npos, Ask("EXEC").find(": TOOLARGE the command is too long"));
+  const uint64_t opened = store_.calls(Call::Kind::kOpenIndex) - before;
+  EXPECT_LT(opened * many.size(), model::kRespBytesParsedMax + 2 * many.size());
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ class RespTest : public ::testing::Test {
   exec::Item Parse(const std::string& line, bool behind_requests = false) {
     for (int attempt = 0; attempt < attempts_max_; ++attempt) {
       exec::Item item;
+      bytes_parsed_ += line.size();
       const exec::Frontend::Step step = frontend_->Parse(line, behind_requests, arena_, &item);
       parsed_ = step.parsed;
       consumed_ = step.consumed;
@@ -49,8 +50,8 @@ class RespTest : public ::testing::Test {
 
   /// The reply to one command, which is executed in a turn of its own.
   std::string Ask(const std::string& command) {
-    const exec::Item item = Parse(command + "\r\n");
-    return Run(item);
+    const std::string line = command + "\r\n";  // The item has views of it.
+    return Run(Parse(line));
   }
   std::string Run(const exec::Item& item) {
     base::Buffer out;
@@ -81,6 +82,7 @@ class RespTest : public ::testing::Test {
   size_t consumed_ = 0;
   /// How often Parse may parse a command, which is once more than it asks for indexes.
   int attempts_max_ = 5;
+  size_t bytes_parsed_ = 0;  ///< By all calls of Parse together.
   std::optional<RespFrontend> frontend_;
 };
 

@@ -189,6 +189,7 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
 
 // The commands' bytes are copied, because the item outlives the queue.
 bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
+  finder_.CountParsed(state_.multi_bytes);
   Transaction transaction;
   std::string error;
   bool goes_on = AddWatched(arena, &transaction.calls, &error);
@@ -228,6 +229,7 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
       item->verb = NumberOf(*command);
       RespWorkOf(*item).queued = arena.Copy(queued.view());
       RespWorkOf(*item).commands = transaction.commands;
+      finder_.CountParsed(consumed);
       if (!MakeTransaction(transaction, {}, arena, item)) return 0;
       EndWatch(*item);
       return consumed;

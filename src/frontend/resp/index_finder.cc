@@ -28,8 +28,9 @@ void AppendSized(std::string_view text, std::string* shape) {
 void WriteShape(const RespCall& call, std::string* shape) {
   shape->clear();
   const bool is_of_store = call.is_string && call.scan == nullptr;
-  shape->push_back(is_of_store ? '\xff' : static_cast<char>(call.verb));
-  if (is_of_store) return;
+  if (is_of_store)
+    return shape->push_back(TraitsOf(call.verb).needs_expiry_alone() ? '\xfe' : '\xff');
+  shape->push_back(static_cast<char>(call.verb));
   shape->push_back(call.skips_unknown ? '?' : '.');
   shape->push_back(call.is_string ? 's' : '.');
   for (const std::string_view text : {call.key.db, call.key.table, call.key.index}) {

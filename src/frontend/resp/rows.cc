@@ -362,7 +362,7 @@ bool RefusesFrequency(const RespCall& call, bool is_there, RespWork* work) {
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
   if (call.scan != nullptr) return NameScanned(call, names);
-  if (call.is_string) return NameStore(names);
+  if (call.is_string) return NameStore(call, names);
   NameFields(call, names);
   // Where all columns are listed it is one of them.
   const bool adds =

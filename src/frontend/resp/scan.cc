@@ -368,7 +368,7 @@ void NameScanned(const RespCall& call, engine::IndexNames* names) {
     names->lists = engine::IndexNames::Lists::kKey;
     return;
   }
-  NameStore(names);
+  NameStore(call, names);
   names->columns = {"db", "k", "expires"};
   names->filter_columns = {"db", "k"};
 }

@@ -340,10 +340,11 @@ std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
   return TakeCondition(call, arena);
 }
 
-void NameStore(engine::IndexNames* names) {
+void NameStore(const RespCall& call, engine::IndexNames* names) {
   names->db = "rowsocket";
   names->table = "store";
   names->columns = {"v", "expires"};
+  if (TraitsOf(call.verb).needs_expiry_alone()) names->columns = {"expires"};
 }
 
 RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena) {

@@ -11,8 +11,10 @@
 
 namespace rowsocket::frontend {
 
-/// The names of the store, and the key of a call in it. `database`: 0 to 15, in digits.
-void NameStore(engine::IndexNames* names);
+/// The names of the store, with the columns that the call needs: a value may have megabytes, and is
+/// not read where its expiry alone counts.
+void NameStore(const RespCall& call, engine::IndexNames* names);
+/// The key of a call in the store. `database`: 0 to 15, in digits.
 RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena);
 
 /// What the options of a command say. Empty, or the text of an error.

@@ -18,7 +18,8 @@
 
 namespace rowsocket::frontend {
 
-/// The columns of the store that commands on one string open.
+/// The columns of the store that commands on one string open; those that need its expiry alone do
+/// not open the value.
 enum StoredColumn : uint32_t { kValue, kExpires };
 
 /// The time that the expiry of the call's key is compared with: tests can set the clock of mapped
@@ -54,7 +55,10 @@ class RespStringRow final : public model::RowSink {
   /// `text`: where the row's value is kept.
   RespStringRow(const RespCall& call, base::Buffer& text) : call_(call), text_(text) {
     text.Truncate(0);
-    if (call.container == nullptr) return;
+    if (call.container == nullptr) {
+      if (TraitsOf(call.verb).needs_expiry_alone()) at_ = kExpires;
+      return;
+    }
     const keyspace::Container& container = *call.container;
     const bool has_all = call.index == container.full_index.get();
     layout_ = has_all ? &container.full_layout : &container.get_layout;

@@ -127,6 +127,8 @@ struct RespVerbTraits {
   static constexpr unsigned kMayLackFields = 2;  ///< A field that is no column is only absent.
   static constexpr unsigned kReadsString = 4;    ///< Of a string, it only reads.
   static constexpr unsigned kHasPairs = 8;       ///< Its keys stand in pairs with values.
+  /// Of a string, it asks only whether it is there, and for how long.
+  static constexpr unsigned kNeedsExpiryAlone = 16;
 
   RespVerb verb;
   RespVerbPart part;
@@ -138,6 +140,7 @@ struct RespVerbTraits {
   constexpr bool may_lack_fields() const { return (flags & kMayLackFields) != 0; }
   constexpr bool reads_string() const { return (flags & kReadsString) != 0; }
   constexpr bool has_pairs() const { return (flags & kHasPairs) != 0; }
+  constexpr bool needs_expiry_alone() const { return (flags & kNeedsExpiryAlone) != 0; }
 };
 
 /// The table of the verbs; TraitsOf finds a row.
@@ -149,6 +152,8 @@ inline constexpr auto kRespVerbs = [] {
   constexpr unsigned kMayLackFields = RespVerbTraits::kMayLackFields;
   constexpr unsigned kReadsString = RespVerbTraits::kReadsString;
   constexpr unsigned kHasPairs = RespVerbTraits::kHasPairs;
+  constexpr unsigned kReadsExpiry =
+      RespVerbTraits::kReadsString | RespVerbTraits::kNeedsExpiryAlone;
   return std::to_array<RespVerbTraits>({
       {Verb::kPing, Part::kServer, Fields::kNone, kMayBeQueued},
       {Verb::kEcho, Part::kServer, Fields::kNone, kMayBeQueued},
@@ -196,12 +201,12 @@ inline constexpr auto kRespVerbs = [] {
       {Verb::kHIncrByFloat, Part::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
       {Verb::kRequire, Part::kRow, Fields::kOne, kMayBeQueued, "SELECT"},
       {Verb::kDel, Part::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
-      {Verb::kExists, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kType, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kExists, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
+      {Verb::kType, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
       {Verb::kMemoryUsage, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
       {Verb::kObjectEncoding, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kTtl, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kExpireTime, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kTtl, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
+      {Verb::kExpireTime, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
       {Verb::kPersist, Part::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE"},
       {Verb::kExpire, Part::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE, DELETE"},
       {Verb::kWatch, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},

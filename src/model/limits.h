@@ -243,6 +243,9 @@ inline constexpr size_t kGroupRequestsMax = 64;
 inline constexpr uint64_t kGroupRowsMax = 10'000;
 /// Keys that one command of RESP names, or all commands of a transaction together.
 inline constexpr size_t kRespUnitKeysMax = 10'000;
+/// Bytes of the values that one command or transaction of RESP, or one get of memcached, reads
+/// beside those that its reply may have. It takes a fraction of a second.
+inline constexpr size_t kReadBytesMax = size_t{256} << 20;
 /// Words of a command of RESP that is served: a name, and kRespUnitKeysMax keys with a value each.
 inline constexpr size_t kRespWordsMax = 2 * kRespUnitKeysMax + 2;
 /// Locks of other sessions that a unit waits for, one after the other.

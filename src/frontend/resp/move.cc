@@ -34,6 +34,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   Outcome outcome;
   if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
+  work.bytes_read += row.value().size();
   move.is_taken = row.is_there();
   move.flags = row.flags();
   CountLookup(work, call, move.is_taken);

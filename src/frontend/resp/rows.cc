@@ -64,6 +64,7 @@ class RowReply final : public model::RowSink {
                       (call.verb == Verb::kHScan && !call.without_values)) {}
 
   bool Cell(std::string_view text) override {
+    bytes_read_ += text.size();
     if (at_ == expiry_at_) return TakeExpiry(Value(text));
     const std::string& name = call_.index->names().columns[at_++];
     if (call_.skips_unknown) AppendUnknown(&name);
@@ -96,6 +97,7 @@ class RowReply final : public model::RowSink {
   size_t size() const { return size_; }
   /// Of all fields that are there: their names and values.
   size_t bytes() const { return bytes_; }
+  size_t bytes_read() const { return bytes_read_; }
   /// HRANDFIELD: the fields, with their values where it answers these.
   std::span<const RespField> pairs() const { return pairs_; }
   bool is_expired() const { return is_expired_; }
@@ -136,6 +138,7 @@ class RowReply final : public model::RowSink {
   size_t fields_ = 0;
   size_t size_ = 0;
   size_t bytes_ = 0;
+  size_t bytes_read_ = 0;
 };
 
 /// Whether a number is written as a column with ZEROFILL shows it.
@@ -426,6 +429,7 @@ Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   RowReply row(call, work.version, reply_bytes_max, out);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
+  work.bytes_read += row.bytes_read();
   if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
   if (outcome.rows != 0) {
@@ -448,7 +452,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.image != nullptr) {
-    return ExecuteWatch(call, /*may_be_there=*/!IsOfNoRow(call, session), session, out);
+    return ExecuteWatch(work, call, /*may_be_there=*/!IsOfNoRow(call, session), session, out);
   }
   if (call.is_string) return ExecuteString(work, call, session, out);
   if (HasOtherNumber(call, session)) {
@@ -471,6 +475,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   RowReply row(call, work.version, reply_bytes_max, cells);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
+  work.bytes_read += row.bytes_read();
   if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
   if (RefusesFrequency(call, outcome.rows != 0, &work)) return Outcome::Fail(ErrorCode::kNumber);

@@ -463,6 +463,7 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
     Outcome outcome;
     if (!call.key_cannot_exist) outcome = session.Execute(*call.index, call.request, row);
     if (!outcome.ok()) return outcome;
+    work.bytes_read += row.value().size();
     CountLookup(work, call, row.is_there());
     if (RefusesFrequency(call, row.is_there(), &work)) return Outcome::Fail(ErrorCode::kNumber);
     AppendRead(work, call, row, out);

@@ -6,6 +6,7 @@
 #include "frontend/resp/rows.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/time.h"
+#include "model/limits.h"
 #include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
@@ -46,6 +47,13 @@ Outcome RespUnitRun::ExecuteOne(uint32_t request, bool appends) {
   Outcome outcome = ExecuteCall(work_, *call, left, session_, out_);
   const bool is_too_large = outcome.ok() && out_.size() - begin_ > bytes_max_;
   if (is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
+  static_assert(model::kReadBytesMax == size_t{256} << 20, "the text names the limit");
+  if (outcome.ok() && work_.bytes_read > bytes_max_ + model::kReadBytesMax) {
+    work_.wrong =
+        "TOOLARGE a command, or a transaction, reads values of at most 256 MiB and "
+        "resp_reply_max_bytes: send fewer keys at a time";
+    outcome = Outcome::Fail(ErrorCode::kResultsize);
+  }
   if (appends)
     ++next_;
   else
@@ -58,6 +66,7 @@ Outcome RespUnitRun::Run() {
   out_.Truncate(begin_);
   next_ = 0;
   work_.hits = work_.misses = 0;
+  work_.bytes_read = 0;
   if (has_failed_watch_) {
     unit_.end = Unit::End::kStopped;
     unit_.position = 0;

@@ -1,7 +1,9 @@
 // One execution of a unit of RESP: its calls in their order, and their replies.
 //
 // Flow: exec::ExecuteUnit calls ExecuteOne and Run; Run again where the unit begins anew.
-// Threads: one. Lifetime: as long as one RespFrontend::ExecuteUnit.
+// Threads: one. Lifetime: as long as one RespFrontend::ExecuteUnit. Limits: kReadBytesMax bytes of
+// values that are read, beside those that the replies may have: 10,000 STRLENs of one long string
+// would else read it as often, and answer a few bytes. What its writes read does not count.
 #pragma once
 
 #include <cstddef>

@@ -30,6 +30,7 @@ class RowDigest final : public model::RowSink {
     if (call.is_string) string_.emplace(call, value_);
   }
   bool Cell(std::string_view text) override {
+    bytes_read_ += text.size();
     if (at_++ == expiry_at_) is_expired_ = IsExpired(call_, model::Value(text));
     Add(std::to_string(text.size()) + ":");
     Add(text);
@@ -44,6 +45,7 @@ class RowDigest final : public model::RowSink {
   bool Finish(std::array<unsigned char, 32>* digest) {
     return is_right_ && EVP_DigestFinal_ex(context_.get(), digest->data(), nullptr) == 1;
   }
+  size_t bytes_read() const { return bytes_read_; }
   /// A row may have expired.
   bool is_there() const { return !is_expired_ && (!string_ || string_->is_there()); }
 
@@ -61,6 +63,7 @@ class RowDigest final : public model::RowSink {
   const std::unique_ptr<EVP_MD_CTX, Free> context_;
   bool is_right_ = false;
   size_t at_ = 0;
+  size_t bytes_read_ = 0;
   bool is_expired_ = false;
   base::Buffer value_;
   std::optional<RespStringRow> string_;
@@ -87,8 +90,8 @@ bool MakesRow(const RespCall& call) {
 
 }  // namespace
 
-Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
-                     base::Buffer& out) {
+Outcome ExecuteWatch(RespWork& work, const RespCall& call, bool may_be_there,
+                     engine::Session& session, base::Buffer& out) {
   RespImage image;
   image.is_known = true;
   Outcome outcome;
@@ -97,6 +100,7 @@ Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& s
     RowDigest row(call);
     outcome = session.Execute(*call.index, call.request, row);
     if (!outcome.ok()) return outcome;
+    work.bytes_read += row.bytes_read();
     image.is_there = outcome.rows != 0 && row.is_there();
     if (image.is_there && !row.Finish(&image.digest)) return Outcome::Fail(ErrorCode::kInternal);
   }

@@ -37,8 +37,8 @@ struct RespImage {
 
 /// WATCH notes the image of its key and answers. Within EXEC the outcome has 1 row where the key is
 /// as its image, and 0 rows where it is not, which stops the unit.
-engine::Outcome ExecuteWatch(const RespCall& call, bool may_be_there, engine::Session& session,
-                             base::Buffer& out);
+engine::Outcome ExecuteWatch(RespWork& work, const RespCall& call, bool may_be_there,
+                             engine::Session& session, base::Buffer& out);
 /// Whether a WATCH has failed that was in the turn of the EXEC that has these calls.
 bool HasFailedWatch(std::span<const RespCall> calls);
 /// Finds the calls of a unit that must not meet a row where its key was watched and absent.

@@ -1,0 +1,47 @@
+// How much the commands of one unit read.
+#include "frontend/resp/unit_run.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "frontend/resp/resp_fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+constexpr size_t kValueBytes = size_t{8} << 20;
+constexpr size_t kMost = model::kReadBytesMax / kValueBytes;
+
+std::string Repeated(const std::string& text, size_t times) {
+  std::string repeated;
+  for (size_t i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
+TEST_F(RespTest, TheBytesThatAUnitReadsAreLimited) {
+  const std::string value(kValueBytes, 'x'), size = ":" + std::to_string(kValueBytes) + "\r\n";
+  store_.CreateTable({"shop.large", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"1", value}});
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
+                     {{"0", "large", value, std::nullopt}});
+  settings_.limits.reply_bytes_max = kValueBytes / 2;
+  const auto transaction = [](const std::string& command, size_t times) {
+    return "MULTI\r\n" + Repeated(command + "\r\n", times) + "EXEC";
+  };
+  for (const std::string command : {"STRLEN large", "HSTRLEN large:1 v"}) {
+    const std::string answered = Ask(transaction(command, kMost));
+    EXPECT_TRUE(answered.ends_with("\r\n*32\r\n" + Repeated(size, kMost))) << command;
+    EXPECT_NE(
+        std::string::npos,
+        Ask(transaction(command, kMost + 1))
+            .find("-EXECABORT undone: command 33: TOOLARGE a command, or a transaction, reads"))
+        << command;
+  }
+  EXPECT_EQ("+OK\r\n", Ask("WATCH" + Repeated(" large", kMost)));
+  EXPECT_EQ(0u, Ask("WATCH" + Repeated(" large", kMost + 1)).find("-TOOLARGE a command"));
+  EXPECT_EQ(":33\r\n", Ask("EXISTS" + Repeated(" large", kMost + 1)));
+  EXPECT_EQ(size, Ask("STRLEN large"));
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

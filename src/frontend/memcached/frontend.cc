@@ -335,6 +335,7 @@ Outcome MemcachedFrontend::Execute(const Item& item, engine::Session& session,
   MemcachedWork& work = MemcachedWorkOf(item);
   const size_t begin = out.size();
   work.tally = {};
+  work.failure = {};
   const bool is_flush = work.command.verb == Verb::kFlushAll;
   const model::Account* const account = item.request.account;
   Outcome outcome = is_flush ? ExecuteFlush(shared_, work, account, session, out)
@@ -350,7 +351,10 @@ Outcome MemcachedFrontend::Execute(const Item& item, engine::Session& session,
     outcome.result = Outcome::Result::kFailed;
     outcome.error = {model::ErrorCode::kLockWait};
   }
-  if (outcome.is_answer()) AppendEngineError(work.command, outcome.error, out);
+  if (outcome.is_answer() && !work.failure.empty())
+    memcached::AppendServerError(work.command, StatusOf(outcome.error), work.failure, &out);
+  else if (outcome.is_answer())
+    AppendEngineError(work.command, outcome.error, out);
   return outcome;
 }
 

@@ -68,9 +68,14 @@ class HitWriter final : public model::RowSink {
     row_.Begin();
   }
 
-  bool Cell(std::string_view text) override { return Take(model::Value(text)); }
+  bool Cell(std::string_view text) override {
+    bytes_read_ += text.size();
+    return Take(model::Value(text));
+  }
   bool NullCell() override { return Take(model::Value()); }
 
+  /// Of the row's cells, also where it is no hit.
+  size_t bytes_read() const { return bytes_read_; }
   bool hit() const { return hit_; }
   bool expired() const { return expired_; }
 
@@ -118,6 +123,7 @@ class HitWriter final : public model::RowSink {
   const size_t out_bytes_max_;
   keyspace::RowView row_;
   base::Buffer& out_;
+  size_t bytes_read_ = 0;
   bool hit_ = false;
   bool expired_ = false;
 };
@@ -150,6 +156,8 @@ bool TellsMarks(const MemcachedShared& shared, const Command& command) {
 Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                    engine::Session& session, base::Buffer& out) {
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
+  const size_t bytes_read_max = shared.settings.limits.reply_bytes_max + model::kReadBytesMax;
+  size_t bytes_read = 0;
   MemcachedTally& tally = work.tally;
   Outcome all;
   const bool asks_for_cas = AsksForCas(work.command);
@@ -172,6 +180,7 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
       }
       if (outcome.ok()) outcome = session.Execute(index, request, writer);
       if (!outcome.ok()) return outcome;
+      bytes_read += writer.bytes_read();
       hit = writer.hit();
       tally.expired += writer.expired();
       all.rows += hit;
@@ -180,7 +189,13 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
     tally.hits += hit;
     tally.misses += !hit;
     if (!hit) memcached::AppendMiss(work.command, target.key, &out);
-    if (out.size() > out_bytes_max) {
+    if (out.size() > out_bytes_max) return Outcome::Fail(model::ErrorCode::kResultsize);
+    // An item that has expired is read, and not answered.
+    static_assert(model::kReadBytesMax == size_t{256} << 20, "the text names the limit");
+    if (bytes_read > bytes_read_max) {
+      work.failure =
+          "a get reads values of at most 256 MiB and daemon_memcached_reply_max_bytes: ask for "
+          "fewer keys";
       return Outcome::Fail(model::ErrorCode::kResultsize);
     }
   }

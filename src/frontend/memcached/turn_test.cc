@@ -156,6 +156,24 @@ TEST_F(MemcachedTest, OnlyAReplyThatHoldsTheValueIsTooLargeForIt) {
   EXPECT_TRUE(Ask("get a\r\n").starts_with("SERVER_ERROR "));
 }
 
+// An item that has expired is read as long as it is not purged.
+TEST_F(MemcachedTest, TheBytesThatAGetReadsAreLimited) {
+  constexpr size_t kValueBytes = size_t{1} << 20;
+  settings_.limits.reply_bytes_max = kValueBytes / 2;
+  Connect();
+  EXPECT_EQ("STORED\r\n", Set("a", std::string(kValueBytes, 'x'), "1"));
+  MoveClock(2);
+  const auto get = [this](size_t times) {
+    std::string command = "get";
+    for (size_t i = 0; i < times; ++i) command += " a";
+    return Ask(command + "\r\n");
+  };
+  const size_t most = model::kReadBytesMax / kValueBytes;
+  EXPECT_EQ("END\r\n", get(most));
+  EXPECT_EQ(0u, get(most + 1).find("SERVER_ERROR a get reads values of at most 256 MiB"));
+  EXPECT_EQ("END\r\n", get(1));
+}
+
 TEST_F(MemcachedTest, AnErrorIsNoHitOfItsPrefix) {
   Ask("set p:a 0 0 1\r\n1\r\nstats detail on\r\n");
   base::Arena arena;

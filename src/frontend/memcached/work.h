@@ -35,6 +35,8 @@ struct MemcachedWork : exec::ItemDetail {
   std::span<const model::Value> value;  ///< The columns of Command::value, for verbs that store it.
   std::string_view refusal;             ///< Not empty: the answer, without execution.
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
+  /// Why the last execution has failed; empty: its error says why.
+  std::string_view failure;
   bool is_nothing = false;        ///< Bytes that belong to no command: no reply, not counted.
   bool lists_mechanisms = false;  ///< The answer is how a client may log in.
   bool switches = false;          ///< `get @@name`: changes the connection's container.

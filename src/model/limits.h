@@ -212,6 +212,9 @@ inline constexpr size_t kRespKeysPatternBytesMax = 128;
 /// Rows that one SCAN of RESP looks at, multiplied by the bytes of its pattern: matching a key
 /// takes time of the product of both lengths.
 inline constexpr uint64_t kRespScanPatternBytesMax = 200'000;
+/// Steps in which one SCAN or KEYS of RESP compares its pattern with keys: a key and a pattern take
+/// up to twice the product of their lengths. It takes a fraction of a second.
+inline constexpr uint64_t kRespMatchStepsMax = 50'000'000;
 /// Patterns of one CONFIG GET of RESP.
 inline constexpr size_t kRespConfigPatternsMax = 64;
 /// Rows that one SCAN or KEYS of RESP looks at.

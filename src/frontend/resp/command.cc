@@ -361,11 +361,17 @@ bool TakeElement(std::string_view* pattern, char byte) {
 
 }  // namespace
 
-// The last `*` alone takes back what it has matched: an earlier one can match no more than that.
 bool MatchesPattern(std::string_view pattern, std::string_view text) {
+  uint64_t steps = 0;
+  return MatchesPattern(pattern, text, &steps);
+}
+
+// The last `*` alone takes back what it has matched: an earlier one can match no more than that.
+bool MatchesPattern(std::string_view pattern, std::string_view text, uint64_t* steps) {
   std::string_view behind_star, text_at_star;
   bool has_star = false;
   while (!text.empty()) {
+    ++*steps;
     if (pattern.starts_with('*')) {
       pattern.remove_prefix(1);
       has_star = true;
@@ -374,7 +380,9 @@ bool MatchesPattern(std::string_view pattern, std::string_view text) {
       continue;
     }
     std::string_view rest = pattern;
-    if (!rest.empty() && TakeElement(&rest, text.front())) {
+    const bool matches = !rest.empty() && TakeElement(&rest, text.front());
+    *steps += pattern.size() - rest.size();
+    if (matches) {
       pattern = rest;
       text.remove_prefix(1);
       continue;

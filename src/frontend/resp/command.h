@@ -65,5 +65,7 @@ std::string Lower(std::string_view text);
 /// Whether the text matches a pattern with `*`, `?`, `[abc]`, `[^a-c]` and `\\`, as Redis has them.
 /// Takes no more time than the product of both lengths.
 bool MatchesPattern(std::string_view pattern, std::string_view text);
+/// Adds to `*steps` what the comparison costs: up to twice the product of both lengths.
+bool MatchesPattern(std::string_view pattern, std::string_view text, uint64_t* steps);
 
 }  // namespace rowsocket::frontend

@@ -200,17 +200,25 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
     return Outcome::Fail(ErrorCode::kNumber);
   }
   std::vector<std::string> keys;
-  size_t bytes = 0;
-  for (const RespScannedRows::Row& row : found.rows()) {
-    std::optional<std::string> key = KeyOf(call, row);
-    if (!key || !MatchesPattern(scan.pattern, *key)) continue;
+  size_t bytes = 0, looked_at = 0;
+  uint64_t steps = 0;
+  for (; looked_at < found.rows().size() && steps <= model::kRespMatchStepsMax; ++looked_at) {
+    std::optional<std::string> key = KeyOf(call, found.rows()[looked_at]);
+    if (!key || !MatchesPattern(scan.pattern, *key, &steps)) continue;
     bytes += key->size();
     if (bytes > reply_bytes_max) return Outcome::Fail(ErrorCode::kResultsize);
     keys.push_back(std::move(*key));
   }
+  const bool is_cut = looked_at < found.rows().size();
+  if (is_cut && call.verb == Verb::kKeys) {
+    work.wrong = "TOOLARGE the pattern and the keys are too long for KEYS: use SCAN";
+    return Outcome::Fail(ErrorCode::kNumber);
+  }
   if (call.verb == Verb::kScan) {
     const uint64_t next =
-        goes_on ? scan.cursors->Keep(PositionOf(call, found.rows().back()), scan.cursor) : 0;
+        goes_on || is_cut
+            ? scan.cursors->Keep(PositionOf(call, found.rows()[looked_at - 1]), scan.cursor)
+            : 0;
     resp::AppendArray(2, &out);
     resp::AppendBulk(std::to_string(next), &out);
   }

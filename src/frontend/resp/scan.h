@@ -5,7 +5,8 @@
 // the same memory and time however many rows there are. Keys come in the order of the index: one
 // that is there from the first SCAN to the last is listed once.
 // Threads: const, any. Errors: as rows.h. Limits: kRespScanRowsMax rows of one command, and fewer
-// of a SCAN with a long pattern (kRespScanPatternBytesMax); kRespScannedBytesMax bytes of their
+// of a SCAN with a long pattern (kRespScanPatternBytesMax), or with long keys (kRespMatchStepsMax),
+// behind which KEYS is refused; kRespScannedBytesMax bytes of their
 // keys. An index that is not unique, or holds the front of a column only, is not listed: its
 // columns may hold texts of any length.
 #pragma once

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "frontend/resp/resp_fixture.h"
 #include "frontend/resp/scanned_rows.h"
@@ -26,6 +27,40 @@ TEST_F(RespTest, AnIndexThatNamesNoRowsOrHoldsThemInPartIsNotListed) {
   }
   EXPECT_EQ("*2\r\n$12\r\npage@whole:a\r\n$12\r\npage@whole:b\r\n", Ask("KEYS page@whole:*"));
   EXPECT_EQ("*2\r\n$6\r\npage:1\r\n$6\r\npage:2\r\n", Ask("KEYS page:*"));
+}
+
+/// The cursor that a SCAN has answered.
+std::string CursorIn(const std::string& reply) {
+  const size_t begin = reply.find("\r\n", 4) + 2;
+  return reply.substr(begin, reply.find("\r\n", begin) - begin);
+}
+
+TEST_F(RespTest, ThePatternIsComparedWithSoManyBytesOfKeysAtOnce) {
+  constexpr size_t kKeys = 400;
+  const std::string front(1000, 'a'), pattern = "*" + std::string(126, 'a') + "b";
+  std::vector<engine::fake::Row> rows;
+  for (size_t i = 0; i < kKeys; ++i)
+    rows.push_back({"0", front + std::to_string(1000 + i), "v", std::nullopt});
+  rows.push_back({"0", front + "b", "v", std::nullopt});
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}}, rows);
+  EXPECT_EQ("-TOOLARGE the pattern and the keys are too long for KEYS: use SCAN\r\n",
+            Ask("KEYS " + pattern));
+  EXPECT_TRUE(Ask("KEYS *b").starts_with("*1\r\n")) << "a short pattern is compared with all keys";
+  std::string cursor = "0", listed;
+  size_t pages = 0;
+  do {
+    const std::string reply = Ask("SCAN " + cursor + " COUNT 10000 MATCH " + pattern);
+    cursor = CursorIn(reply);
+    listed += reply.substr(reply.find("\r\n*") + 2);
+    ++pages;
+  } while (cursor != "0" && pages < 9);
+  EXPECT_EQ(2u, pages);
+  EXPECT_EQ("*0\r\n*1\r\n$1001\r\n" + front + "b\r\n", listed);
+
+  uint64_t steps = 0;
+  EXPECT_FALSE(MatchesPattern(pattern, front + front, &steps));
+  EXPECT_LT(200'000u, steps);
+  EXPECT_LT(steps, 2 * 2000 * pattern.size());
 }
 
 TEST(RespScannedRowsTest, TheBytesOfTheCellsAreLimited) {

@@ -97,8 +97,9 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
     if (behind_requests) return {Parsed::kLater, 0};
     name_ = work.command.client_name;
   }
-  if (!work.command.keys.empty() && IsExecuted(work.command)) {
-    ResolveKeys(arena, &work);
+  const bool is_flush = work.command.verb == Verb::kFlushAll && shared_.settings.may_flush;
+  if ((is_flush || !work.command.keys.empty()) && IsExecuted(work.command)) {
+    is_flush ? ResolveFlush(arena, &work) : ResolveKeys(arena, &work);
     // A container with an unknown name may have been made a moment ago. The tables are read once
     // for all requests that have been received by then.
     if (AsksForContainer(work) && refreshed_bytes_ == 0) {
@@ -209,6 +210,17 @@ void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
 
 // Clients may name a disabled container all the time: it is looked up less often than one that is
 // not there.
+/// The target of flush_all is the connection's container.
+void MemcachedFrontend::ResolveFlush(base::Arena& arena, MemcachedWork* work) const {
+  work->targets = arena.Allocate<MemcachedTarget>(1);
+  MemcachedTarget& target = work->targets[0];
+  target.container = default_container_;
+  target.name = switched_to_;
+  if (default_container_ == nullptr || !default_container_->usable()) {
+    target.wrong = default_container_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
+  }
+}
+
 bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
   bool has_disabled = false;
   for (const MemcachedTarget& target : work.targets) {
@@ -303,14 +315,7 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
     return;
   }
   item->is_charged = true;
-  work->targets = arena.Allocate<MemcachedTarget>(1);
-  MemcachedTarget& target = work->targets[0];
-  target.container = default_container_;
-  target.name = switched_to_;
-  if (default_container_ == nullptr || !default_container_->usable()) {
-    target.wrong = default_container_ == nullptr ? Wrong::kNoContainer : Wrong::kUnusable;
-  }
-  std::string why = WhyNot(target);
+  std::string why = WhyNot(work->target());
   if (why.empty()) why = snapshot_->config.options.flush_refusal;
   const int64_t now_ms = shared_.keyspaces->NowMs();
   const bool is_delayed = command.exptime > 0 && ExpiryOf(command.exptime, now_ms) > now_ms;

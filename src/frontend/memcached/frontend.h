@@ -60,6 +60,7 @@ class MemcachedFrontend final : public exec::Frontend {
   Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
   Step ParseLogin(std::string_view input, base::Arena& arena, exec::Item* item);
   void TakeSnapshot();
+  void ResolveFlush(base::Arena& arena, MemcachedWork* work) const;
   void ResolveKeys(base::Arena& arena, MemcachedWork* work);
   bool AsksForContainer(const MemcachedWork& work) const;
   bool Switch(base::Arena& arena, MemcachedWork* work, exec::Item* item);

@@ -29,6 +29,7 @@ class MemcachedWorkerTest : public ::testing::Test {
     test_.store.CreateTable({"test.demo", {"id", "value"}, {{"PRIMARY", {0}}}}, {{"a", "1"}});
     Define({"default"});
     settings_.account = std::make_shared<model::Account>("cache", "localhost");
+    settings_.may_flush = true;
     auto keyspaces = std::make_shared<keyspace::Keyspaces>(
         keyspace::Settings{[](const std::string&) {}, nullptr, nullptr});
     shared_ =
@@ -144,6 +145,17 @@ TEST_F(MemcachedWorkerTest, AContainerThatIsThereBeforeItIsNamedIsFoundAtOnce) {
   EXPECT_EQ("VALUE @@new.a 0 1\r", second.ReadLine());
   Define({"default", "new", "newer"});
   EXPECT_EQ("VALUE @@newer.a 0 1\r", first.Ask("get @@newer.a\r\n"));
+}
+
+// A server that has just started may not have read its mapping yet.
+TEST_F(MemcachedWorkerTest, AFlushFindsAContainerThatIsThereBeforeIt) {
+  LineClient client = test_.Connect();
+  Define({});
+  EXPECT_TRUE(client.Ask("get @@nosuch.k\r\n").starts_with("SERVER_ERROR "));
+  EXPECT_TRUE(client.Ask("flush_all\r\n").starts_with("SERVER_ERROR "));
+  Define({"default"});
+  EXPECT_EQ("OK\r", client.Ask("flush_all\r\n"));
+  EXPECT_EQ("END\r", client.Ask("get a\r\n"));
 }
 
 }  // namespace

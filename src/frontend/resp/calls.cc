@@ -56,7 +56,7 @@ bool NamesTooManyFields(Verb verb, size_t arguments) {
 
 /// MSETNX: a key that stands twice is set twice.
 void MarkRepeated(std::span<RespCall> calls) {
-  std::unordered_set<std::string_view> seen;
+  std::unordered_set<std::string_view, exec::TextHash> seen;
   for (RespCall& call : calls) {
     call.repeats_key = !seen.insert(call.arguments[call.key_at]).second;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/session.h"
+#include "exec/key_hash.h"
 #include "frontend/resp/key.h"
 #include "model/error.h"
 
@@ -98,7 +99,7 @@ class RespShapes {
     if (shape->index != nullptr && shape->index != next) former_.push_back(std::move(shape->index));
   }
 
-  std::unordered_map<std::string, RespShape> shapes_;
+  std::unordered_map<std::string, RespShape, exec::TextHash> shapes_;
   size_t bytes_ = 0;
   size_t columns_ = 0;
   std::vector<std::shared_ptr<engine::Index>> former_;

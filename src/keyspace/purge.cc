@@ -92,8 +92,10 @@ struct Deletion {
   std::optional<size_t> lost_at = std::nullopt;
 };
 
-/// Deletes the rows from `begin` to `end` in one transaction. A row whose edit succeeds is gone, or
-/// has another expiry by now.
+/// Deletes the rows from `begin` to `end` in one transaction. An edit that succeeds may have
+/// deleted nothing: another session was first, or the text of the key does not find the row (a
+/// FLOAT, a TIMESTAMP in an hour that comes twice). Such a row counts as one that stays: otherwise
+/// each round would find it again.
 Deletion DeletePart(engine::Session& session, const Container& container, int64_t now_ms,
                     std::span<const FoundKey> rows, size_t begin, size_t end,
                     std::vector<bool>* is_gone) {
@@ -110,7 +112,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
       if (one.result == Outcome::Result::kBusy) deletion.lost_at = i;
       return deletion;
     }
-    (*is_gone)[i] = one.ok();
+    (*is_gone)[i] = one.ok() && one.rows != 0;
     if (one.ok()) deletion.rows += one.rows;
     deletion.is_whole = one.ok() || !IsOfTheTable(one);
   }

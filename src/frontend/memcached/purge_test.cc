@@ -14,16 +14,18 @@ constexpr int kForeignKey = 152;           // HA_ERR_ROW_IS_REFERENCED
 class PurgeTest : public MemcachedTest {
  protected:
   /// Rows are {a, b, v, e}; their key is (a, b).
-  void Fill(const std::vector<Row>& rows, const std::string& expiry_index, bool nullable = false) {
+  static engine::fake::TableDefinition Many(const std::string& expiry_index, bool nullable) {
     ColumnFacts expiry = Of(Kind::kInteger, 0, nullable);
     expiry.index = expiry_index;
-    store_.CreateTable({"test.many",
-                        {"a", "b", "v", "e"},
-                        {{"PRIMARY", {0, 1}}, {expiry_index.empty() ? "by_e" : expiry_index, {3}}},
-                        false,
-                        false,
-                        {{"b", Of(Kind::kInteger)}, {"e", expiry}}},
-                       rows);
+    return {"test.many",
+            {"a", "b", "v", "e"},
+            {{"PRIMARY", {0, 1}}, {expiry_index.empty() ? "by_e" : expiry_index, {3}}},
+            false,
+            false,
+            {{"b", Of(Kind::kInteger)}, {"e", expiry}}};
+  }
+  void Fill(const std::vector<Row>& rows, const std::string& expiry_index, bool nullable = false) {
+    store_.CreateTable(Many(expiry_index, nullable), rows);
     Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
     shared_->keyspaces->catalog.RefreshNow(session_);
   }
@@ -317,6 +319,20 @@ TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassedOver) {
     Purge();
     EXPECT_EQ(150u, rows()) << index;
   }
+}
+
+// As with a FLOAT in the key: finds see the rows, and edits by their keys find none.
+TEST_F(PurgeTest, RowsThatTheirKeysDoNotFindArePassedOver) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("k", i, "1000"));
+  Fill(all, "by_e");
+  store_.SetHook([this, &all](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kBeginTurn)
+      store_.CreateTable(Many("by_e", false), call.writes ? std::vector<Row>() : all);
+    return engine::Outcome();
+  });
+  EXPECT_EQ(1u, Purge());
+  store_.SetHook({});
 }
 
 TEST_F(PurgeTest, RowsThatExpiredBefore1970AreRemovedAndRowsThatNeverExpireStay) {

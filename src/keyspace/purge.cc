@@ -150,7 +150,10 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
                          size_t rows_max) {
   const engine::Index& index =
       container.expiry_index ? *container.expiry_index : *container.key_index;
-  if (index.serial() != index_serial_) position_ = {};
+  if (index.serial() != index_serial_) {
+    position_ = {};
+    stuck_.clear();
+  }
   index_serial_ = index.serial();
   const Position before = position_;
   Chunk chunk;
@@ -176,22 +179,65 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   }
   if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
   parts_ = std::max<size_t>(1, parts_ / 2);
-  GoOnBehind(chunk, before);
+  GoOnBehind(container, chunk, before, now_ms);
   return {deletion.rows, !chunk.is_last};
 }
 
-void Purge::GoOnBehind(const Chunk& chunk, const Position& before) {
-  if (chunk.is_last) {
+// Only an index of expiry has the rows of a moment one behind the other.
+void Purge::GoOnBehind(const Container& container, const Chunk& chunk, const Position& before,
+                       int64_t now_ms) {
+  const bool by_expiry = container.expiry_index != nullptr;
+  const FoundKey* last = before.last ? &*before.last : nullptr;
+  uint64_t left_behind = before.left_behind;
+  for (size_t i = 0; i < chunk.rows.size(); ++i) {
+    const FoundKey& row = chunk.rows[i];
+    if (last != nullptr && last->expiry != row.expiry) {
+      if (by_expiry) EndMoment(*last, left_behind, now_ms);
+      left_behind = 0;
+    }
+    left_behind += !chunk.is_gone[i];
+    last = &row;
+  }
+  const bool is_past_moment = chunk.is_last || chunk.left_out;
+  if (by_expiry && is_past_moment && last != nullptr) EndMoment(*last, left_behind, now_ms);
+  const bool is_past_zero = position_.is_past_zero;
+  if (chunk.is_last)
     position_ = {};
+  else if (chunk.left_out)
+    position_ = {chunk.left_out, 0, is_past_zero, true};
+  else
+    position_ = {*last, left_behind, is_past_zero, false};
+}
+
+// Where as many moments are kept as may be, the one that was noted first gives way.
+void Purge::EndMoment(const FoundKey& row, uint64_t left_behind, int64_t now_ms) {
+  if (left_behind < model::kPurgeStuckRows) return;
+  const auto same = std::ranges::find(stuck_, row.expiry, &StuckMoment::expiry);
+  if (same != stuck_.end()) {
+    same->since_ms = now_ms;
+    same->pause_ms = std::min(2 * same->pause_ms, model::kPurgeStuckPauseMsMax);
     return;
   }
-  const FoundKey& last = chunk.rows.back();
-  const bool same = before.last && before.last->expiry == last.expiry;
-  position_.left_behind = same ? before.left_behind : 0;
-  for (size_t i = 0; i < chunk.rows.size(); ++i) {
-    position_.left_behind += !chunk.is_gone[i] && chunk.rows[i].expiry == last.expiry;
-  }
-  position_.last = last;
+  if (stuck_.size() == model::kPurgeStuckMomentsMax)
+    stuck_.erase(std::ranges::min_element(stuck_, {}, &StuckMoment::since_ms));
+  stuck_.push_back({row.expiry, now_ms, model::kPurgeStuckPauseMs});
+}
+
+// A clock that was set back ends the pause.
+bool Purge::IsLeftOut(const FoundKey& row, int64_t now_ms) const {
+  return std::ranges::any_of(stuck_, [&](const StuckMoment& moment) {
+    return moment.expiry == row.expiry && now_ms >= moment.since_ms &&
+           now_ms - moment.since_ms < moment.pause_ms;
+  });
+}
+
+bool Purge::EndBeforeLeftOut(int64_t now_ms, std::vector<FoundKey>* rows, Chunk* chunk) const {
+  const auto first =
+      std::ranges::find_if(*rows, [&](const FoundKey& row) { return IsLeftOut(row, now_ms); });
+  if (first == rows->end()) return false;
+  chunk->left_out = std::move(*first);
+  rows->erase(first, rows->end());
+  return true;
 }
 
 bool Purge::Find(engine::Session& session, const Container& container, int64_t now_ms,
@@ -214,14 +260,16 @@ Outcome Purge::FindByExpiry(engine::Session& session, const Container& container
       container.expiry != ExpiryKind::kMilliseconds && !position_.is_past_zero;
   Outcome outcome;
   if (is_before_zero) outcome = FindUntil(session, container, until, rows_max, found);
-  if (outcome.ok() && found.rows.size() < rows_max) {
-    if (is_before_zero) position_ = {std::nullopt, 0, true};
+  if (outcome.ok() && !EndBeforeLeftOut(now_ms, &found.rows, chunk) &&
+      found.rows.size() < rows_max) {
+    if (is_before_zero) position_ = {std::nullopt, 0, true, false};
     TextRoom room;
     until.op = CompareOp::kLe;
     until.value = NowToCell(now_ms, container, &room);
     outcome = FindUntil(session, container, until, rows_max - found.rows.size(), found);
+    EndBeforeLeftOut(now_ms, &found.rows, chunk);
   }
-  chunk->is_last = found.rows.size() < rows_max;
+  chunk->is_last = !chunk->left_out && found.rows.size() < rows_max;
   chunk->rows = std::move(found.rows);
   return outcome;
 }
@@ -234,7 +282,7 @@ Outcome Purge::FindUntil(engine::Session& session, const Container& container,
   else if (position_.is_past_zero)
     from = kZero;
   model::Request request;
-  request.find.op = position_.last ? CompareOp::kGe : CompareOp::kGt;
+  request.find.op = position_.last && !position_.is_past_moment ? CompareOp::kGe : CompareOp::kGt;
   request.find.key = {&from, 1};
   if (from.is_null() && !container.expiry_is_nullable) {
     request.find.op = CompareOp::kGe;

@@ -284,6 +284,15 @@ inline constexpr int64_t kFlushOverdueMsMax = 600'000;
 inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Expired rows of a container that are removed in a second, where no variable says otherwise.
 inline constexpr unsigned kPurgeRowsPerSecond = 1000;
+/// From so many rows of one moment on, which a pass of the purge could not delete, the next passes
+/// leave the moment out for a pause: each search among rows of one moment passes over all of them
+/// that stay.
+inline constexpr uint64_t kPurgeStuckRows = 2000;
+/// The first such pause, twice which is the next one, and the longest.
+inline constexpr int64_t kPurgeStuckPauseMs = 10'000;
+inline constexpr int64_t kPurgeStuckPauseMsMax = 600'000;
+/// Such moments that are kept of a container.
+inline constexpr size_t kPurgeStuckMomentsMax = 8;
 /// Time between two rounds of the purge, while there is something to purge.
 inline constexpr int64_t kPurgeTickMs = 100;
 /// Time between two rounds of the purge, while there is nothing to purge.

@@ -321,6 +321,33 @@ TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassedOver) {
   }
 }
 
+// Each search among rows of one moment passes over those that stay.
+TEST_F(PurgeTest, AMomentOfWhichManyRowsStayIsLeftOutForAWhile) {
+  constexpr unsigned kKept = model::kPurgeStuckRows;
+  std::vector<Row> all;
+  for (unsigned i = 0; i < kKept; ++i) all.push_back(Numbered("kept", static_cast<int>(i), "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
+  all.push_back(Numbered("first", 1, "500"));
+  Fill(all, "by_e");
+  const auto edits_of_a_pass = [this](const std::string& failing) {
+    FailEdits(model::Error::Engine(kForeignKey), failing);
+    Purge();
+    return edits_;
+  };
+  EXPECT_EQ(kKept + 51, edits_of_a_pass("")) << "all rows stay";
+  EXPECT_EQ(51u, edits_of_a_pass("kept"));
+  EXPECT_EQ(kKept, rows()) << "rows before and behind the moment are deleted";
+  constexpr int64_t kPauseS = model::kPurgeStuckPauseMs / 1000;
+  MoveClock(kPauseS);
+  EXPECT_EQ(kKept, edits_of_a_pass("kept")) << "the pause is over";
+  MoveClock(kPauseS);
+  EXPECT_EQ(0u, edits_of_a_pass("kept")) << "the next pause is longer";
+  MoveClock(kPauseS);
+  store_.SetHook({});
+  Purge();
+  EXPECT_EQ(0u, rows());
+}
+
 // As with a FLOAT in the key: finds see the rows, and edits by their keys find none.
 TEST_F(PurgeTest, RowsThatTheirKeysDoNotFindArePassedOver) {
   std::vector<Row> all;

@@ -94,7 +94,9 @@ bool Housekeeper::Round(engine::Session& session) {
   keyspaces_.ForgetFlushes();
   bool has_more = false;
   std::erase_if(upkeep_, [&](const auto& each) {
-    return snapshot->Find(each.first) == nullptr && snapshot->FindExpiring(each.first) == nullptr;
+    const auto& [only_expires, name] = each.first;
+    const auto found = only_expires ? snapshot->FindExpiring(name) : snapshot->FindShared(name);
+    return found == nullptr;
   });
   EndFlushIfItIsOver();
   const std::string_view no_housekeeping = keyspaces_.WhyNoHousekeeping();
@@ -125,7 +127,7 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
   const int64_t at_ms = container->state->flush_at_ms.load();
   if (at_ms == 0) return;
   const int64_t now_ms = keyspaces_.NowMs();
-  const int64_t due_ms = std::max(at_ms, upkeep_[container->name()].flush_again_ms);
+  const int64_t due_ms = std::max(at_ms, UpkeepOf(*container).flush_again_ms);
   if (now_ms < due_ms) return keyspaces_.FlushIsDueAt(due_ms);
   if (flush_.thread.joinable()) return;  // Another flush is under way: a later round begins this.
   flush_.container = container;
@@ -136,7 +138,7 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
     if (session != nullptr && !stopping_) Flush(*session, *container);
   };
   if (!flush_.thread.Start(sessions_, engine::LockWait::kServer, flush))
-    upkeep_[container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
+    UpkeepOf(*container).flush_again_ms = now_ms + model::kFlushRetryMs;
 }
 
 // Drops a flush that is due on a server that has become a replica since the flush was asked for,
@@ -190,7 +192,7 @@ void Housekeeper::NoteFlush() {
   if (flush_.flushed) {
     flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
   } else if (may_pass && now_ms - flush_.at_ms < model::kFlushOverdueMsMax) {
-    upkeep_[flush_.container->name()].flush_again_ms = now_ms + model::kFlushRetryMs;
+    UpkeepOf(*flush_.container).flush_again_ms = now_ms + model::kFlushRetryMs;
   } else if (flush_.error.code == model::ErrorCode::kDenied) {
     const auto& table = flush_.container->definition;
     DropDueFlush(*flush_.container, std::string("the account of ") +
@@ -224,7 +226,7 @@ bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
 bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& container,
                                      const HousekeeperSettings& settings) {
   if (settings.rows_per_second == 0) return false;
-  Upkeep& upkeep = upkeep_[container.name()];
+  Upkeep& upkeep = UpkeepOf(container);
   upkeep.thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;
   const size_t rows_max = upkeep.thousandths / 1000;
   upkeep.thousandths %= 1000;

@@ -77,6 +77,9 @@ class Housekeeper {
   void Loop(engine::Session& session);
   bool Round(engine::Session& session);
   std::shared_ptr<const HousekeeperRules> Rules();
+  Upkeep& UpkeepOf(const Container& container) {
+    return upkeep_[{container.definition.only_expires, container.name()}];
+  }
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* upkeep);
   void FlushDue(const ContainerPtr& container);
@@ -91,7 +94,9 @@ class Housekeeper {
 
   Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;
-  std::map<std::string, Upkeep> upkeep_;  ///< By container.
+  /// By ContainerDefinition::only_expires and the name: whoever names a container may give it the
+  /// title of a keyspace.
+  std::map<std::pair<bool, std::string>, Upkeep> upkeep_;
 
   /// The flush that is under way, on a thread of its own: it may wait for a row.
   struct FlushUnderWay {

@@ -321,6 +321,34 @@ TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassedOver) {
   }
 }
 
+// Whoever may name a container may give it the title of a keyspace.
+TEST_F(PurgeTest, AContainerWithTheTitleOfAKeyspaceIsPurgedByItself) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
+  Fill(all, "by_e");
+  store_.CreateTable({"test.more",
+                      {"a", "e"},
+                      {{"PRIMARY", {0}}},
+                      false,
+                      false,
+                      {{"a", Of(Kind::kBytes)}, {"e", Of(Kind::kInteger)}}},
+                     {{"k", "1000"}});
+  store_.CreateTable({"rowsocket.keyspaces",
+                      {"prefix", "kind", "container", "db_schema", "db_table", "db_index", "fields",
+                       "if_absent", "read_only", "expires"},
+                      {{"PRIMARY", {0}}}},
+                     {{"x", "row", "", "test", "more", "", "", "insert", "0", "e"}});
+  Define({{"keyspace 'x'", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
+  shared_->keyspaces->catalog.RefreshNow(session_);
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  const keyspace::HousekeeperSettings settings = Purging(kRowsPerSecond).containers;
+  keyspace::Housekeeper both{*shared_->keyspaces, sessions_, {settings, settings}};
+  for (int i = 0; i < 5; ++i) both.RunOnce(session_);
+  EXPECT_EQ(150u, rows());
+  EXPECT_EQ(0u, store_.RowCount("test.more"));
+}
+
 // Each search among rows of one moment passes over those that stay.
 TEST_F(PurgeTest, AMomentOfWhichManyRowsStayIsLeftOutForAWhile) {
   constexpr unsigned kKept = model::kPurgeStuckRows;

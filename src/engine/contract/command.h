@@ -1,6 +1,7 @@
 // Requests that own their values, with their answers, for tests of an engine.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@ using model::Value;
 /// Collects the cells of a find, as `a,b,NULL,`.
 struct TextSink final : model::RowSink {
   bool Cell(std::string_view cell) override {
+    if (on_cell) on_cell();
     text.append(cell).append(1, ',');
     return text.size() <= bytes_max;
   }
@@ -26,6 +28,7 @@ struct TextSink final : model::RowSink {
 
   std::string text;
   size_t bytes_max = 1000;
+  std::function<void()> on_cell;  ///< Called before each cell, within the call of the session.
 };
 
 /// Stores one value in the first opened column, and remembers the row that it saw.

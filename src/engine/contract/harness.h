@@ -107,6 +107,10 @@ class Harness {
   /// Makes the EndRow of a row of a narrow table fail. Called before BeginRow.
   virtual void FailEndRow() = 0;
 
+  /// Makes the log refuse the changes of a turn beyond some thousand bytes, in sessions that are
+  /// made from now on. An engine without such a log takes all changes.
+  virtual void ShrinkLog() = 0;
+
   /// What an account may do with the table, and with no other.
   enum class Rights : uint8_t { kNone, kSelect, kSelectAndUpdateV };
   /// Makes the account, where there is none yet, and gives it these rights in place of those that

@@ -95,6 +95,35 @@ TEST_F(EngineContract, S2StatementThatItsReplyStopsLeavesNothing) {
   EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
 }
 
+// In a server the rows of the turn are one statement, which goes on behind a request that fails.
+TEST_F(EngineContract, S2AnInterruptHidesNoChangeThatTheLogHasLost) {
+  harness_->ShrinkLog();
+  User user(*harness_, LockWait::kNever, {"w"});
+  unsigned tried = 0;
+  user.sink.bytes_max = 10'000;
+  user.sink.on_cell = [&] {
+    ++tried;
+    user.Interrupt();
+  };
+  user.BeginTurn(true);
+  std::string stored = "a;";
+  bool is_refused = false, is_lost = false;
+  for (int i = 0; i < 40 && !is_refused; ++i) {
+    const std::string text = std::to_string(i) + ":" + std::string(1000, 'w');
+    Command update = Command::Modify(Modification::kUpdate, "1", text);
+    update.request.find.wants_pre_images = true;
+    const unsigned tried_before = tried;
+    const Outcome outcome = user.Do(update);
+    // The interrupt of a request that is executed ends the next one, which is not.
+    is_refused = !outcome.ok() && tried != tried_before;
+    is_lost = IsLost(outcome);
+    if (outcome.ok()) stored = text.substr(0, 10);
+  }
+  if (is_lost) user.Rollback();
+  if (is_lost || !user.Commit().ok()) stored = "a;";
+  EXPECT_TRUE(harness_->Dump().starts_with("1,10," + stored)) << harness_->Dump().substr(0, 20);
+}
+
 TEST_F(EngineContract, S3ChangesAreThereWhenCommitReturns) {
   for (const bool prepares : {false, true}) {
     CreateTable();

@@ -123,6 +123,7 @@ class FakeHarness final : public Harness {
       return call.kind == Call::Kind::kEndRow ? fake::FailEngine(139) : Outcome();
     });
   }
+  void ShrinkLog() override {}
   void SetRights(const model::Account&, Rights rights) override {
     store_.SetHook([rights](const Call& call) {
       if (call.kind != Call::Kind::kJudge) return Outcome();

@@ -29,8 +29,10 @@ Outcome Statement::Failure(int handler_error) {
   if (thd_.TakeBusy()) return Outcome::Fail(ErrorCode::kLockWait);
   model::Error error = handler_error != kReported ? EngineError(handler_error) : thd_.TakeError();
   if (error.ok()) error = {ErrorCode::kInternal};
-  if (thd_.killed()) error = {ErrorCode::kKilled};
-  return Outcome::Of(error);
+  const Outcome outcome = Outcome::Of(error);
+  // After lost events, or a deadlock in Galera, the row may have been changed all the same.
+  const bool may_be_changed = LostEvents(outcome) || error.code == ErrorCode::kDeadlock;
+  return thd_.killed() && !may_be_changed ? Outcome::Fail(ErrorCode::kKilled) : outcome;
 }
 
 Outcome Statement::Begin(OpenTable& open, int sql_command) {

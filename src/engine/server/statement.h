@@ -44,7 +44,8 @@ class Statement {
 
   /// Whether the row was changed and could not be logged, so that the turn cannot go on.
   static bool LostEvents(const Outcome& outcome);
-  /// What a handler's number, or kReported, means for the request.
+  /// What a handler's number, or kReported, means for the request: where it was killed as well,
+  /// that it was, unless the error says that the row may have been changed.
   Outcome Failure(int handler_error);
   Outcome ServerFailure() { return Failure(kReported); }
 

@@ -130,7 +130,10 @@ class ServerHarness final : public Harness {
     }
     lock_wait_s_ = sql_.Value("SELECT @@GLOBAL.innodb_lock_wait_timeout");
   }
-  ~ServerHarness() override { sql_.Run("SET GLOBAL innodb_lock_wait_timeout = " + lock_wait_s_); }
+  ~ServerHarness() override {
+    sql_.Run("SET GLOBAL innodb_lock_wait_timeout = " + lock_wait_s_);
+    for (const std::string& query : restored_) sql_.Run(query);
+  }
 
   SessionFactory& factory() override {
     static Engine engine;
@@ -216,6 +219,13 @@ class ServerHarness final : public Harness {
   }
   void FailCommitOfThisTurn() override { plugin::contract::FailCommitOfThisTransaction(); }
   void FailEndRow() override {}  // The harness needs no hook: the row does not fit into a page.
+  void ShrinkLog() override {
+    for (const char* name : {"binlog_cache_size", "max_binlog_cache_size"}) {
+      const std::string variable = std::string("@@GLOBAL.") + name;
+      restored_.push_back("SET " + variable + " = " + sql_.Value("SELECT " + variable));
+      sql_.Run("SET " + variable + " = 4096");
+    }
+  }
   void SetRights(const model::Account& account, Rights rights) override {
     const std::string name = "'" + account.user() + "'@'" + account.host() + "'";
     const std::string on_it = std::string(" ON ") + kTableName + " TO " + name;
@@ -251,7 +261,8 @@ class ServerHarness final : public Harness {
 
   Sql sql_;
   std::string lock_wait_s_;
-  std::optional<TableKind> made_;  ///< The kind of the table, unless the table was altered.
+  std::vector<std::string> restored_;  ///< What sets variables to what they were.
+  std::optional<TableKind> made_;      ///< The kind of the table, unless the table was altered.
 };
 
 }  // namespace

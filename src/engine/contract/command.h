@@ -67,6 +67,11 @@ struct Command {
   static Command Increment(std::string key, std::string by) {
     return Modify(Modification::kIncrement, std::move(key), std::move(by));
   }
+  static Command StoreNull(std::string key) {
+    Command command = Modify(Modification::kUpdate, std::move(key), "");
+    command.stores_null = true;
+    return command;
+  }
   static Command Delete(std::string key) {
     return Modify(Modification::kDelete, std::move(key), "");
   }
@@ -95,6 +100,7 @@ struct Command {
     new_values.clear();
     for (const std::string& text : texts) values.emplace_back(text);
     for (const std::string& text : new_texts) new_values.emplace_back(text);
+    if (stores_null) new_values.assign(1, Value());
     request.find.key = request.insert.values = request.edit.key = values;
     request.find.key_parts_given = static_cast<uint32_t>(values.size());
     request.find.modifications = new_values;
@@ -103,6 +109,7 @@ struct Command {
 
   model::Request request;
   std::vector<std::string> texts, new_texts;
+  bool stores_null = false;  ///< NULL in place of new_texts.
   std::vector<Value> values, new_values;
 };
 

@@ -41,6 +41,16 @@ class OpenRowContract : public CompactRows {
     return By(v_by_id_, [&] { return user_.CloseRowsReachedBy(Add(id, by)); });
   }
 
+  /// The outcome of a call that executes through this index.
+  template <typename Call>
+  Outcome By(const std::shared_ptr<Index>& index, Call call) {
+    const std::shared_ptr<Index> before = user_.index();
+    user_.set_index(index);
+    const Outcome outcome = call();
+    user_.set_index(before);
+    return outcome;
+  }
+
   /// A unit that adds to a shared row and inserts a row.
   void Unit(const std::string& id, const std::string& inserted, bool keep) {
     ASSERT_TRUE(CloseRowsReachedByAdd(id, "1").ok());
@@ -69,16 +79,6 @@ class OpenRowContract : public CompactRows {
   User user_;
   std::shared_ptr<Index> by_v_;
   std::shared_ptr<Index> v_by_id_;
-
- private:
-  template <typename Call>
-  Outcome By(const std::shared_ptr<Index>& index, Call call) {
-    const std::shared_ptr<Index> before = user_.index();
-    user_.set_index(index);
-    const Outcome outcome = call();
-    user_.set_index(before);
-    return outcome;
-  }
 };
 
 TEST_F(OpenRowContract, S13UnitsThatShareARowChangeItOnce) {
@@ -202,6 +202,20 @@ TEST_F(OpenRowContract, S13ARequestThatFailsLeavesTheRow) {
   EXPECT_FALSE(DoAdd("1", "9223372036854775807").ok());
   Take("1", true);
   EXPECT_EQ("1,12,a;2,20,b;10,5,NULL;", End());
+}
+
+// The text does not fit everywhere: where it does, the unit takes it back.
+TEST_F(OpenRowContract, S13AnInsertOnTheRowLeavesNothingForTheNextRequest) {
+  std::shared_ptr<Index> w, id;
+  ASSERT_TRUE(user_.Open({kDatabase, kTable, "", {"w"}, {}}, &w).ok());
+  ASSERT_TRUE(user_.Open({kDatabase, kTable, "", {"id"}, {}}, &id).ok());
+  Editor renews(Decision::kRenew, std::string(300, 'w'));
+  ASSERT_TRUE(user_.BeginUnit().ok());
+  By(w, [&] { return user_.Do(Command::Edit("1", renews).Sharing()); });
+  ASSERT_TRUE(user_.EndUnit(false).ok());
+  const Outcome outcome = By(id, [&] { return user_.Do(Command::StoreNull("2")); });
+  EXPECT_EQ(model::Error::Engine(1048), outcome.error);
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", End());
 }
 
 TEST_F(OpenRowContract, S13TheRowIsLocked) {

@@ -13,6 +13,7 @@ using model::ErrorCode;
 namespace {
 
 constexpr int kDuplicateKey = 121;  // HA_ERR_FOUND_DUPP_KEY
+constexpr int kNotNull = 1048;      // ER_BAD_NULL_ERROR
 
 bool SameKey(std::span<const model::Value> key, const std::vector<std::string>& texts) {
   return std::equal(key.begin(), key.end(), texts.begin(), texts.end(),
@@ -227,6 +228,7 @@ Outcome Session::FindModify(const Resolved& resolved, const model::Find& find,
     const Row key = PrimaryKey(definition, row);
     const Row changed_key = changed ? PrimaryKey(definition, *changed) : key;
     if (changed_key != key) {
+      if (!std::ranges::all_of(changed_key, &Cell::has_value)) return FailEngine(kNotNull);
       const Outcome locked = LockRow(*resolved.table, changed_key);
       if (!locked.ok()) return locked;
       if (now->contains(changed_key) || changes.contains(changed_key)) {

@@ -182,6 +182,7 @@ Outcome MergedRow::InsertEdited(const model::Edit& edit,
     outcome = statement_.ServerFailure();
     if (exists_) memcpy(table->record[0], renewed_.data(), renewed_.size());
   }
+  NewRow::EndInsert(table);
   MarkColumns();
   return outcome;
 }

@@ -134,6 +134,11 @@ bool NewRow::InsertEdited(TABLE* table, const IndexState& index, const model::Ed
   return CompleteInsert(table);
 }
 
+void NewRow::EndInsert(TABLE* table) {
+  table->next_number_field = nullptr;
+  SetGivesAutoIncrement(*table, false);
+}
+
 bool NewRow::KeepsKey(const TABLE& table, const IndexState& index, const model::Edit& edit,
                       std::span<const CellChange> changes) {
   if (!edit.keeps_key) return true;

@@ -57,6 +57,9 @@ class NewRow {
   /// Makes a row of an edit's key and these values of the opened columns.
   bool InsertEdited(TABLE* table, const IndexState& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
+  /// Ends what Insert or InsertEdited has begun, when the row is written or is not to be: while an
+  /// insert is under way, the server takes NULL for the AUTO_INCREMENT column as 0.
+  static void EndInsert(TABLE* table);
   /// Whether the changes leave the columns of the index alone, where the edit wants that.
   static bool KeepsKey(const TABLE& table, const IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes);

@@ -3,6 +3,7 @@
 #include "api.h"
 #include "engine/server/cluster.h"
 #include "engine/server/engine_error.h"
+#include "engine/server/new_row.h"
 
 namespace rowsocket::engine::server {
 
@@ -113,8 +114,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   TABLE* table = open.table;
   table->file->ha_index_or_rnd_end();
   table->file->ha_release_auto_increment();
-  table->next_number_field = nullptr;
-  SetGivesAutoIncrement(*table, false);
+  NewRow::EndInsert(table);
   FlushRowEvents(open, outcome);
   if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
     *outcome = Cluster::ConflictOf(thd);

@@ -443,6 +443,7 @@ Outcome Writer::InsertEdited(OpenTable& open, IndexState& index, const model::Ed
   const ExplicitZero explicit_zero(thd_.get());
   const Outcome outcome = WriteRow(table);
   *again = outcome.error == model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+  NewRow::EndInsert(table);
   return outcome;
 }
 

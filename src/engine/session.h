@@ -313,6 +313,11 @@ class Session {
   /// kept until the next call.
   virtual void Describe(std::string_view text) = 0;
 
+  /// From now on a call may take as long as the server takes to repair a table that a crash has
+  /// damaged, as calls of sessions that wait for locks may. In other sessions such a table is one
+  /// that another session has locked.
+  virtual void AllowRepairs() {}
+
   /// Makes a wait inside the session end soon, with an error. Thread-safe.
   virtual void Interrupt() = 0;
 };

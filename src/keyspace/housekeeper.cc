@@ -59,6 +59,8 @@ std::shared_ptr<const HousekeeperRules> Housekeeper::Rules() {
 
 void Housekeeper::Loop(engine::Session& session) {
   exec::DescribeSession(session, [] { return "mode=housekeeping"; });
+  // No client waits for this thread, and no request ever opens the mapping tables elsewhere.
+  session.AllowRepairs();
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
     lock.Unlock();

@@ -64,6 +64,7 @@ class ServerSession final : public Session {
   bool ShouldStop() const override;
   void Describe(std::string_view text) override;
   void Interrupt() override { thd_.Interrupt(); }
+  void AllowRepairs() override { thd_.AllowRepairs(); }
 
  private:
   /// The state of an index in this session.

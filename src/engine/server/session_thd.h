@@ -63,6 +63,10 @@ class SessionThd {
   /// Refuses waits for rows and tables, in a THD that waits for them, or lets it wait again.
   void RefuseWaits(bool refuse);
 
+  /// Lets a THD that does not wait for locks repair tables, as one that waits does.
+  void AllowRepairs() { allows_repairs_ = true; }
+  bool may_repair() const { return timeouts_.waits_for_rows || allows_repairs_; }
+
   /// Sets the time of the next request, also for expressions that keep the time for a whole
   /// statement.
   void SetTime();
@@ -142,6 +146,7 @@ class SessionThd {
   base::Mutex mutex_;  ///< Held to write thd_, and to read it on a thread that does not own it.
   THD* thd_ = nullptr;
   unsigned row_wait_s_ = 0;
+  bool allows_repairs_ = false;
   base::ShownText description_;
   SessionThdOwn own_;
 };

@@ -43,8 +43,10 @@ model::Error NotOpened(unsigned number) {
 Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
   THD* thd = session.get();
   const bool retry = context->can_recover_from_failed_open() && !IsKilled(*thd);
-  // To recover, the server closes all tables of the session.
-  if (retry && thd->open_tables == nullptr && !context->recover_from_failed_open()) {
+  // To recover, the server closes all tables of the session. It may repair the table, which takes
+  // as long as the table is large: elsewhere the request goes to a session that may take this time.
+  const bool recovers = retry && session.may_repair() && thd->open_tables == nullptr;
+  if (recovers && !context->recover_from_failed_open()) {
     session.ClearStatement();
     return Outcome::Make(Outcome::Result::kGivesWay, {ErrorCode::kLockTables});
   }

@@ -98,9 +98,9 @@ def run_script(name, address, no_flush_address, sql_socket=None, later=True):
     a socket on which SQL moves the server's clock; without it the test waits. later: the server answers as
     memcached 1.6.45 does."""
     with mc.Client(address) as client:
-        assert client.command("flush_all") == b"OK"
-        assert client.command("stats reset") == b"RESET"
-        assert client.command("stats detail off") == b"OK"
+        for command, wanted in (("flush_all", b"OK"), ("stats reset", b"RESET"), ("stats detail off", b"OK")):
+            answer = client.command(command)
+            assert answer == wanted, f"{command}: {answer}"
     path, started = script_path(name), time.monotonic()
     text = path.read_text(encoding="utf-8")
     for old, new in SINCE_1_6_18.get(name, ()) if later else ():

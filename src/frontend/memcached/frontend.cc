@@ -208,9 +208,7 @@ void MemcachedFrontend::ResolveKeys(base::Arena& arena, MemcachedWork* work) {
   }
 }
 
-// Clients may name a disabled container all the time: it is looked up less often than one that is
-// not there.
-/// The target of flush_all is the connection's container.
+// The target of flush_all is the connection's container.
 void MemcachedFrontend::ResolveFlush(base::Arena& arena, MemcachedWork* work) const {
   work->targets = arena.Allocate<MemcachedTarget>(1);
   MemcachedTarget& target = work->targets[0];
@@ -221,6 +219,8 @@ void MemcachedFrontend::ResolveFlush(base::Arena& arena, MemcachedWork* work) co
   }
 }
 
+// Clients may name a disabled container all the time: it is looked up less often than one that is
+// not there.
 bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
   bool has_disabled = false;
   for (const MemcachedTarget& target : work.targets) {

@@ -59,7 +59,9 @@ std::shared_ptr<const HousekeeperRules> Housekeeper::Rules() {
 
 void Housekeeper::Loop(engine::Session& session) {
   exec::DescribeSession(session, [] { return "mode=housekeeping"; });
-  // No client waits for this thread, and no request ever opens the mapping tables elsewhere.
+  // No client waits for this thread. Workers read the mapping tables, too, and repair none. The
+  // wait lane's threads repair a table only for a request that is executed on it. So without the
+  // housekeeper the mapping tables would stay as a crash has left them.
   session.AllowRepairs();
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {

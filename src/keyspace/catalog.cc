@@ -14,7 +14,8 @@ constexpr int64_t kNotYet = INT64_MIN / 2;
 /// How old the last look may be when a request has shown that a mapped table has changed, or names
 /// a disabled container.
 constexpr int64_t kStaleAgeMsMax = 5;
-/// How long such a request makes nobody look after a look that it caused has found no change.
+/// After a look that such a request has caused and that found no change: for how long no such
+/// request causes another look.
 constexpr int64_t kStalePauseMs = 100;
 /// How many lines the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;

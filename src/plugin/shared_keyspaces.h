@@ -21,7 +21,7 @@ class SharedKeyspaces {
  public:
   enum class Part : uint8_t { kContainers, kResp };
 
-  /// Those of the protocols that run, or new ones.
+  /// The keyspaces that the running protocols share; new ones where no protocol runs.
   static std::shared_ptr<SharedKeyspaces> Get();
   SharedKeyspaces();
   ~SharedKeyspaces();

@@ -23,7 +23,7 @@ struct Rights {
   Privileges on_all_opened = 0;  ///< On all opened columns, filter columns and parts of the key.
   Privileges on_table = 0;
   Privileges on_some_column = 0;  ///< On the table, or on some column of it, opened or not.
-  Privileges denied_on_all = 0;   ///< Those that it has on no column of the table.
+  Privileges denied_on_all = 0;   ///< Privileges that the account has on no column of the table.
   std::vector<Privileges> columns, filters, key;
 
   void Begin(uint64_t account_id, uint64_t seen, uint64_t of_generation);

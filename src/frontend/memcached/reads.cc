@@ -74,7 +74,7 @@ class HitWriter final : public model::RowSink {
   }
   bool NullCell() override { return Take(model::Value()); }
 
-  /// Of the row's cells, also where it is no hit.
+  /// The bytes of the row's cells, also where the row is no hit.
   size_t bytes_read() const { return bytes_read_; }
   bool hit() const { return hit_; }
   bool expired() const { return expired_; }

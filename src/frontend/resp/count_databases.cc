@@ -18,7 +18,7 @@ namespace {
 
 /// What INFO says of a database of the store.
 struct DatabaseKeys {
-  uint64_t rows = 0;  ///< That were looked at.
+  uint64_t rows = 0;  ///< How many rows were looked at.
   uint64_t keys = 0, expires = 0;
   double ttl_ms = 0;  ///< The time left to keys that expire, summed up.
   bool has_more = false;

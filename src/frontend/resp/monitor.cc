@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kSections[] = {
     "server",  "clients", "memory",       "persistence",  "stats",      "replication", "cpu",
     "cluster", "refused", "commandstats", "latencystats", "errorstats", "keyspace"};
-/// Those that INFO without an argument does not show, as in Redis.
+/// Whether INFO without an argument leaves the section out, as Redis does.
 bool IsOnDemand(std::string_view section) {
   return section == "commandstats" || section == "latencystats";
 }

@@ -95,7 +95,7 @@ class RowReply final : public model::RowSink {
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
-  /// Of all fields that are there: their names and values.
+  /// The bytes of the names and values of all fields that are there.
   size_t bytes() const { return bytes_; }
   size_t bytes_read() const { return bytes_read_; }
   /// HRANDFIELD: the fields, with their values where it answers these.

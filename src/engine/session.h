@@ -173,7 +173,7 @@ struct RowOpening {
   }
 };
 
-/// When a row that requests of the turn share is written.
+/// What has a row written and closed that requests of the turn share.
 enum class ClosedBy : uint8_t {
   kFind,        ///< A find reads the table.
   kWrite,       ///< A write to the table is not for one row by a unique key, or may not be merged.
@@ -188,7 +188,7 @@ enum class ClosedBy : uint8_t {
 struct OpenRowTally {
   uint64_t rows = 0;      ///< Rows that several requests were executed on.
   uint64_t requests = 0;  ///< Requests that were executed on such a row.
-  uint64_t closed[static_cast<size_t>(ClosedBy::kCount)] = {};  ///< Rows, by when they were closed.
+  uint64_t closed[static_cast<size_t>(ClosedBy::kCount)] = {};  ///< Rows, by what has closed them.
 };
 
 class Session {

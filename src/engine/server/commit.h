@@ -26,11 +26,11 @@ class Committer {
 
   /// Whether other sessions see the rows of the transaction before its log is flushed.
   bool IsSeenBeforeItIsFlushed() const;
-  /// Keeps backups from beginning until ReleaseCommitLock, which the session calls behind Commit or
-  /// Rollback; it does nothing where there is no such lock. Waits for a backup that is at
-  /// work (BACKUP STAGE BLOCK_COMMIT, FLUSH TABLES WITH READ LOCK), as a commit of SQL does. Where
-  /// the lock cannot be had here, the server's commit tries once more, and fails.
+  /// Keeps backups from beginning until ReleaseCommitLock. Waits for a backup that is at work
+  /// (BACKUP STAGE BLOCK_COMMIT, FLUSH TABLES WITH READ LOCK), as a commit of SQL does. Where the
+  /// lock cannot be had here, the server's commit tries once more, and fails.
   void TakeCommitLock();
+  /// The session calls this behind Commit or Rollback, also where the lock was not taken.
   void ReleaseCommitLock();
 
   struct Result {

@@ -6,9 +6,9 @@
 // that is there from the first SCAN to the last is listed once.
 // Threads: const, any. Errors: as rows.h. Limits: kRespScanRowsMax rows of one command, and fewer
 // of a SCAN with a long pattern (kRespScanPatternBytesMax), or with long keys (kRespMatchStepsMax),
-// behind which KEYS is refused; kRespScannedBytesMax bytes of their
-// keys. An index that is not unique, or holds the front of a column only, is not listed: its
-// columns may hold texts of any length.
+// behind which KEYS is refused; kRespScannedBytesMax bytes of their keys. An index that is not
+// unique is not listed, because the next page would leave out rows with the last key; nor is one on
+// the front of a column, because the whole value, of any length, would be read.
 #pragma once
 
 #include <string>

@@ -35,9 +35,9 @@ void Fail(const model::Error& error, uint32_t position, Item* item) {
 
 }  // namespace
 
-// A group whose lines cannot be awaited is refused at once; each of its lines is then refused as it
-// comes, and executed by no chance. The first line is parsed again whenever bytes come, so that it
-// has to be short.
+// A group whose lines cannot be awaited is refused at once. Each of its lines is refused as it
+// comes: none may be executed as a request of its own. The first line is parsed again whenever
+// bytes come, so that it has to be short.
 exec::Frontend::Step HandlerSocketFrontend::ParseGroup(const GroupAt& at, std::string_view input,
                                                        base::Arena& arena, Item* item) {
   item->unit = &arena.Allocate<Unit>(1)[0];

@@ -4,7 +4,7 @@
 //
 // Flow: the server calls Init and Deinit; Init makes the protocol of the descriptor and a Running
 //       of what the protocol wants.
-// Threads: Init and Deinit from the server's plugin code, one after the other; Show from any.
+// Threads: Init and Deinit from the server's plugin code, one after the other; all else from any.
 // Errors: a start that fails is reported to the server's log and to the client that asked for it.
 #pragma once
 

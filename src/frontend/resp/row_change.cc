@@ -37,7 +37,6 @@ bool NeedsFacts(const RespCall& call) {
   return call.verb == Verb::kHIncrByFloat || call.verb == Verb::kHDel;
 }
 
-/// Says what the command may do to its row, for the rights of its account.
 void PrepareRowChange(RespCall& call, base::Arena& arena) {
   model::Request& request = call.request;
   model::Edit& edit = request.edit;

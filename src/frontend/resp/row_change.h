@@ -28,7 +28,8 @@ constexpr bool ChangesFields(RespVerb verb) {
 bool IsRowChange(const RespCall& call);
 /// Whether the change depends on the types of the columns.
 bool NeedsFacts(const RespCall& call);
-/// Makes the request of such a call, whose index is open, but for its editor.
+/// Makes the request of a call for which IsRowChange is true, but for its editor, with what it may
+/// do to the row, for the rights of its account. REQUIRES: the index is open.
 void PrepareRowChange(RespCall& call, base::Arena& arena);
 
 /// Decides about the row of a call.

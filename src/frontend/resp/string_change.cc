@@ -176,7 +176,6 @@ int64_t RespStringChange::TimeLeftMs() const {
   return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
 }
 
-/// What the scripts of locks do where the string is the lock's token.
 Decision RespStringChange::ChangeLock() {
   if (call_.script == RespScript::kAcquireWithPrefix) {
     const auto size = static_cast<size_t>(command().lock_token_bytes_compared);

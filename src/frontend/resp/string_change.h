@@ -49,6 +49,7 @@ class RespStringChange final : public model::RowEditor {
   model::Decision Make();
   model::Decision Set();
   model::Decision SetRange();
+  /// What the scripts of locks do where the string is the lock's token.
   model::Decision ChangeLock();
   model::Decision CountInTime();
   int64_t TimeLeftMs() const;

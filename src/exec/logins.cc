@@ -40,7 +40,7 @@ void Logins::Start(Client& client, const TurnItem& item) {
   base::Buffer& in = client.connection.in();
   const size_t bytes = item.input_end - item.input_begin;
   base::Wipe(in.view().substr(0, bytes));
-  in.Consume(bytes);
+  client.Consume(bytes);
   in.WipeUnused();
   if (!may_take) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
   if (is_full) Answer(client, {model::ErrorCode::kUnauth}, /*closes=*/true);

@@ -185,7 +185,7 @@ constexpr bool Swaps(RespScript script) {
          script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;
 }
 /// Whether the script counts in a number that expires.
-constexpr bool Limits(RespScript script) {
+constexpr bool CountsInWindow(RespScript script) {
   return script == RespScript::kCountInWindow || script == RespScript::kReadWindow ||
          script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire;
 }
@@ -200,7 +200,7 @@ constexpr bool OnlyUpdates(RespScript script) {
 constexpr bool ExpiresLater(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
          script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
-         Swaps(script) || Limits(script);
+         Swaps(script) || CountsInWindow(script);
 }
 constexpr bool Adds(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||

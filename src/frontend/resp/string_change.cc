@@ -92,7 +92,7 @@ Decision RespStringChange::Make() {
         const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
         return is_kept ? Decision::kKeep : Increment();
       }
-      if (Limits(call_.script)) return CountInTime();
+      if (CountsInWindow(call_.script)) return CountInTime();
       if (!Adds(call_.script)) return ChangeLock();
       break;
     case Verb::kIncrBy:

@@ -380,8 +380,8 @@ engine::Outcome HandlerSocketFrontend::Execute(const Item& item, engine::Session
                             out);
     });
   }
-  const bool unanswered = !outcome.ok() && outcome.is_answer();
-  if (unanswered && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
+  const bool is_refusal = !outcome.ok() && outcome.is_answer();
+  if (is_refusal && out.size() == begin) handlersocket::AppendError(outcome.error, &out);
   return outcome;
 }
 

@@ -271,7 +271,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       return resp::AppendBulk("listpack", &out);
     case Verb::kTtl:
     case Verb::kExpireTime:
-      return resp::AppendInteger(TimeUntil(call, row.expires_ms()), &out);
+      return resp::AppendInteger(ExpiryAnswer(call, row.expires_ms()), &out);
     case Verb::kPersist:
       return resp::AppendInteger(0, &out);
     case Verb::kRequire:

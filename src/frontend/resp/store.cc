@@ -277,7 +277,7 @@ void AppendRead(RespWork& work, const RespCall& call, const RespStringRow& row, 
       return resp::AppendBulk(EncodingOf(row.value()), &out);
     case Verb::kTtl:
     case Verb::kExpireTime:
-      return resp::AppendInteger(row.is_there() ? TimeUntil(call, row.expires_ms()) : -2, &out);
+      return resp::AppendInteger(row.is_there() ? ExpiryAnswer(call, row.expires_ms()) : -2, &out);
     default:
       ROWSOCKET_REQUIRE(!"a command that reads a string has no reply");
   }
@@ -327,7 +327,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange&
 
 }  // namespace
 
-int64_t TimeUntil(const RespCall& call, int64_t expires_ms) {
+int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms) {
   if (expires_ms == keyspace::kNever) return -1;
   const int64_t answer_ms =
       call.verb == Verb::kTtl ? std::max<int64_t>(expires_ms - ExpiryClockMs(call), 0) : expires_ms;

@@ -22,7 +22,7 @@ std::string_view PrepareString(RespCall& call, base::Arena& arena);
 /// EXPIRE and its kin, on any key.
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena);
 /// What TTL, PTTL, EXPIRETIME and PEXPIRETIME answer of a key that is there.
-int64_t TimeUntil(const RespCall& call, int64_t expires_ms);
+int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms);
 engine::Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& session,
                               base::Buffer& out);
 

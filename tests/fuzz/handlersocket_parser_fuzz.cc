@@ -56,15 +56,15 @@ std::vector<std::string> Lines(std::string_view input, size_t piece_bytes, size_
       const std::vector<char> received(pending.begin(), pending.end());
       const Framer::Step step = framer.Next({received.data(), received.size()}, line_bytes_max);
       Require(step.consumed <= received.size(), "no more is consumed than there is");
-      if (step.outcome == Framer::Outcome::kLine) {
+      if (step.result == Framer::Result::kLine) {
         Require(step.line.size() <= line_bytes_max, "a line is within the limit");
         Require(step.line.find('\n') == std::string_view::npos, "a line holds no LF");
         lines.emplace_back(step.line);
-      } else if (step.outcome == Framer::Outcome::kTooLong) {
+      } else if (step.result == Framer::Result::kTooLong) {
         lines.emplace_back("too long");
       }
       pending.erase(0, step.consumed);
-      if (step.outcome == Framer::Outcome::kNeedMore) break;
+      if (step.result == Framer::Result::kNeedMore) break;
     }
     Require(pending.size() <= line_bytes_max, "no more is kept than the limit");
   }

@@ -16,7 +16,7 @@
 namespace rowsocket::resp {
 namespace {
 
-using Outcome = RequestStep::Outcome;
+using Result = RequestStep::Result;
 
 void Require(bool condition, const char* promise) {
   if (condition) return;
@@ -36,7 +36,7 @@ void RunPattern(const RequestPattern& pattern, std::string_view input, const Req
   base::Arena arena;
   RequestStep step;
   if (!pattern.Take(input, limits, arena, &step)) return;
-  Require(whole.outcome == Outcome::kRequest && step.consumed == whole.consumed &&
+  Require(whole.result == Result::kRequest && step.consumed == whole.consumed &&
               Texts(step) == Texts(whole),
           "a pattern takes what NextRequest takes");
 }
@@ -50,8 +50,8 @@ bool RunOne(std::string_view* input, const RequestLimits& limits, RequestPattern
   Require(step.consumed <= input->size(), "no more is consumed than there is");
   const std::string exact(input->substr(0, step.consumed));
   input->remove_prefix(step.consumed);
-  if (step.outcome == Outcome::kNothing) return step.consumed > 0;
-  if (step.outcome != Outcome::kRequest) return false;
+  if (step.result == Result::kNothing) return step.consumed > 0;
+  if (step.result != Result::kRequest) return false;
   Require(!step.arguments.empty() && step.arguments.size() <= limits.arguments_max,
           "a request has arguments, within the limit");
   const std::vector<std::string> whole = Texts(step);
@@ -63,7 +63,7 @@ bool RunOne(std::string_view* input, const RequestLimits& limits, RequestPattern
     base::Arena other;
     const RequestStep beginning =
         NextRequest({bytes.data(), bytes.size()}, limits, other, &progress);
-    Require(beginning.outcome == Outcome::kNeedMore, "a beginning of a request needs more");
+    Require(beginning.result == Result::kNeedMore, "a beginning of a request needs more");
   }
   base::Arena again;
   Require(Texts(NextRequest(exact, limits, again)) == whole, "what follows makes no difference");

@@ -72,7 +72,7 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
                                                   base::Arena& arena, Item* item) {
   const size_t line_bytes_max = input_bytes_max() - 3;
   const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
-  if (line.outcome == handlersocket::Framer::Outcome::kNeedMore) {
+  if (line.result == handlersocket::Framer::Result::kNeedMore) {
     return {Parsed::kNeedMore, line.consumed};
   }
   item->kind = Item::Kind::kReply;
@@ -81,7 +81,7 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
     item->error.code = ErrorCode::kGroup;
     return {Parsed::kItem, line.consumed};
   }
-  if (line.outcome == handlersocket::Framer::Outcome::kTooLong) {
+  if (line.result == handlersocket::Framer::Result::kTooLong) {
     item->error.code = ErrorCode::kLineLength;
     return {Parsed::kItem, line.consumed};
   }

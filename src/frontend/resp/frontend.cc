@@ -124,19 +124,19 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   }
   finder_.BeginParse(is_behind_, activity.since_ms.load(std::memory_order_relaxed));
   const resp::RequestStep step = requests_.Next(input, request_limits(), arena);
-  using Kind = resp::RequestStep::Outcome;
-  if (step.outcome == Kind::kNeedMore) return {Parsed::kNeedMore, 0};
+  using Result = resp::RequestStep::Result;
+  if (step.result == Result::kNeedMore) return {Parsed::kNeedMore, 0};
   RespWork& work = arena.Allocate<RespWork>(1)[0];
   work.version = state_.version;
   work.is_silent = !own_client_.replies().is_on();
-  work.is_skipped = own_client_.replies().skips_one() && step.outcome != Kind::kNothing;
+  work.is_skipped = own_client_.replies().skips_one() && step.result != Result::kNothing;
   item->kind = Item::Kind::kReply;
   item->detail = &work;
-  if (step.outcome == Kind::kNothing) return {Parsed::kItem, step.consumed};
-  if (step.outcome == Kind::kHttp || step.outcome == Kind::kError) {
+  if (step.result == Result::kNothing) return {Parsed::kItem, step.consumed};
+  if (step.result == Result::kHttp || step.result == Result::kError) {
     item->closes = true;
     item->error.code = ErrorCode::kCmd;
-    if (step.outcome == Kind::kError)
+    if (step.result == Result::kError)
       AnswerError("ERR Protocol error: " + std::string(step.error), arena, item);
     return {Parsed::kItem, input.size()};
   }

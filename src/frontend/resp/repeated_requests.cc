@@ -20,7 +20,7 @@ resp::RequestStep RespRepeatedRequests::Next(std::string_view input,
   resp::RequestStep step;
   repeats_ = pattern_.Take(input, limits, arena, &step);
   if (!repeats_) step = resp::NextRequest(input, limits, arena, &progress_);
-  if (step.outcome != resp::RequestStep::Outcome::kNeedMore) progress_ = {};
+  if (step.result != resp::RequestStep::Result::kNeedMore) progress_ = {};
   return step;
 }
 

@@ -9,7 +9,7 @@
 namespace rowsocket::frontend {
 namespace {
 
-using Came = resp::RequestStep::Outcome;
+using Came = resp::RequestStep::Result;
 constexpr resp::RequestLimits kLimits{1000, 1u << 20, true};
 
 std::string Bulk(const std::string& text) {
@@ -29,11 +29,11 @@ TEST(RespRepeatedRequests, ARequestThatIsNotWholeIsReadOnFromWhereItEnded) {
   std::string input = request.substr(0, request.size() - 3);
   base::Arena arena;
   RespRepeatedRequests requests;
-  EXPECT_EQ(requests.Next(input, kLimits, arena).outcome, Came::kNeedMore);
+  EXPECT_EQ(requests.Next(input, kLimits, arena).result, Came::kNeedMore);
   input.replace(6, 1000, 1000, '!');
-  EXPECT_EQ(requests.Next(input, kLimits, arena).outcome, Came::kNeedMore);
-  EXPECT_EQ(requests.Next(request, kLimits, arena).outcome, Came::kRequest);
-  EXPECT_EQ(requests.Next(input, kLimits, arena).outcome, Came::kError) << "another request";
+  EXPECT_EQ(requests.Next(input, kLimits, arena).result, Came::kNeedMore);
+  EXPECT_EQ(requests.Next(request, kLimits, arena).result, Came::kRequest);
+  EXPECT_EQ(requests.Next(input, kLimits, arena).result, Came::kError) << "another request";
 }
 
 TEST_F(RespTest, WhatHasComeOfARequestIsForgottenWhereOtherInputComes) {

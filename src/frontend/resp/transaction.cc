@@ -216,7 +216,7 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
   for (size_t bytes = 0; transaction.commands <= model::kRespCommandsMax;) {
     const resp::RequestStep step =
         resp::NextRequest(input.substr(consumed), request_limits(), arena);
-    if (step.outcome != resp::RequestStep::Outcome::kRequest) return std::nullopt;
+    if (step.result != resp::RequestStep::Result::kRequest) return std::nullopt;
     consumed += step.consumed;
     const RespCommand* const command = FindRespCommand(step.arguments[0]);
     const bool is_served = command != nullptr && step.arguments.size() <= model::kRespWordsMax &&

@@ -17,13 +17,13 @@ namespace rowsocket::handlersocket {
 /// is searched once, however slowly the bytes come.
 class Framer {
  public:
-  enum class Outcome : uint8_t {
+  enum class Result : uint8_t {
     kLine,      ///< `line` is complete.
     kTooLong,   ///< A line longer than the limit has ended: answer ErrorCode::kLineLength.
     kNeedMore,  ///< No line ends in this input.
   };
   struct Step {
-    Outcome outcome = Outcome::kNeedMore;
+    Result result = Result::kNeedMore;
     /// kLine: the line without its LF and without a CR just before that.
     std::string_view line;
     /// Bytes at the front of the input that the next call must not see again. May be more than 0

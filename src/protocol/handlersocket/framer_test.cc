@@ -7,7 +7,7 @@
 namespace rowsocket::handlersocket {
 namespace {
 
-using Outcome = Framer::Outcome;
+using Result = Framer::Result;
 constexpr size_t kLineBytesMax = 10;
 
 Framer::Step NextOf(Framer* framer, std::string_view input) {
@@ -19,11 +19,11 @@ TEST(Framer, OneLineAtATime) {
   std::string_view input = "ab\ncd\r\n\n\re\nf";
   for (const std::string_view line : {"ab", "cd", "", "\re"}) {
     const Framer::Step step = NextOf(&framer, input);
-    ASSERT_EQ(step.outcome, Outcome::kLine);
+    ASSERT_EQ(step.result, Result::kLine);
     EXPECT_EQ(step.line, line);
     input.remove_prefix(step.consumed);
   }
-  EXPECT_EQ(NextOf(&framer, input).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextOf(&framer, input).result, Result::kNeedMore);
   EXPECT_EQ(NextOf(&framer, input).consumed, 0u);
 }
 
@@ -35,29 +35,29 @@ TEST(Framer, ALineOfOneCrIsEmpty) {
 
 TEST(Framer, NoInputAtAll) {
   Framer framer;
-  EXPECT_EQ(NextOf(&framer, {}).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextOf(&framer, {}).result, Result::kNeedMore);
 }
 
 // The framer never searches a byte twice: it does not see a LF that replaces a byte afterwards.
 TEST(Framer, LooksAtEachByteOnce) {
   Framer framer;
   std::string input = "abcd";
-  EXPECT_EQ(NextOf(&framer, input).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextOf(&framer, input).result, Result::kNeedMore);
   input[1] = '\n';
   input += "e\n";
   const Framer::Step step = NextOf(&framer, input);
-  EXPECT_EQ(step.outcome, Outcome::kLine);
+  EXPECT_EQ(step.result, Result::kLine);
   EXPECT_EQ(step.consumed, input.size());
 }
 
 TEST(Framer, TheLimitIsOnTheBytesBeforeTheLineFeed) {
   Framer framer;
   const std::string most(kLineBytesMax, 'x');
-  EXPECT_EQ(NextOf(&framer, most).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextOf(&framer, most).result, Result::kNeedMore);
   EXPECT_EQ(NextOf(&framer, most).consumed, 0u);
   EXPECT_EQ(NextOf(&framer, most + "\n").line, most);
   const Framer::Step step = NextOf(&framer, most + "x\nnext\n");
-  EXPECT_EQ(step.outcome, Outcome::kTooLong);
+  EXPECT_EQ(step.result, Result::kTooLong);
   EXPECT_EQ(step.consumed, kLineBytesMax + 2);
   EXPECT_EQ(NextOf(&framer, "next\n").line, "next");
 }
@@ -67,20 +67,20 @@ TEST(Framer, KeepsNothingOfALineThatIsTooLongAndReportsItOnce) {
   const std::string much(kLineBytesMax + 1, 'x');
   for (int i = 0; i < 3; ++i) {
     const Framer::Step step = NextOf(&framer, much);
-    EXPECT_EQ(step.outcome, Outcome::kNeedMore);
+    EXPECT_EQ(step.result, Result::kNeedMore);
     EXPECT_EQ(step.consumed, much.size());
   }
   // A short or empty rest still belongs to the line that is too long.
   EXPECT_EQ(NextOf(&framer, "x").consumed, 1u);
   const Framer::Step step = NextOf(&framer, "\nok\n");
-  EXPECT_EQ(step.outcome, Outcome::kTooLong);
+  EXPECT_EQ(step.result, Result::kTooLong);
   EXPECT_EQ(step.consumed, 1u);
   EXPECT_EQ(NextOf(&framer, "ok\n").line, "ok");
 }
 
 TEST(Framer, TheLimitMayGrowBetweenCalls) {
   Framer framer;
-  EXPECT_EQ(framer.Next("A\t1\tkey\n", 8).outcome, Outcome::kLine);
+  EXPECT_EQ(framer.Next("A\t1\tkey\n", 8).result, Result::kLine);
   const std::string longer(100, 'x');
   EXPECT_EQ(framer.Next(longer + "\n", 1000).line, longer);
 }
@@ -90,7 +90,7 @@ TEST(Framer, ALimitThatShrinksHoldsForWhatIsThere) {
   const std::string input(100, 'x');
   EXPECT_EQ(framer.Next(input, 1000).consumed, 0u);
   EXPECT_EQ(framer.Next(input, 50).consumed, input.size());
-  EXPECT_EQ(framer.Next("\n", 50).outcome, Outcome::kTooLong);
+  EXPECT_EQ(framer.Next("\n", 50).result, Result::kTooLong);
 }
 
 }  // namespace

@@ -45,11 +45,11 @@ class Receiver {
     for (;;) {
       const std::string_view input = guarded_.Place(pending_);
       const Framer::Step step = framer_.Next(input, model::Limits().line_bytes_max);
-      if (step.outcome == Framer::Outcome::kLine) {
+      if (step.result == Framer::Result::kLine) {
         dumps_.push_back(ParseGuarded(std::string(step.line)));
       }
       pending_.erase(0, step.consumed);
-      if (step.outcome == Framer::Outcome::kNeedMore) return;
+      if (step.result == Framer::Result::kNeedMore) return;
     }
   }
   std::vector<std::string> TakeDumps() { return std::exchange(dumps_, {}); }
@@ -115,7 +115,7 @@ TEST(Vectors, CutAtEveryByte) {
     for (size_t end = 0; end < sent.size(); ++end) {
       const std::string_view cut = std::string_view(sent).substr(begin, end - begin);
       const Framer::Step step = Framer().Next(guarded.Place(cut), kInputBytesMax);
-      ASSERT_EQ(step.outcome, Framer::Outcome::kNeedMore) << vector.name;
+      ASSERT_EQ(step.result, Framer::Result::kNeedMore) << vector.name;
       ASSERT_EQ(step.consumed, 0u) << vector.name;
       ASSERT_NE(ParseGuarded(cut), "") << vector.name;
       if (sent[end] == '\n') begin = end + 1;

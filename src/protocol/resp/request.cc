@@ -10,9 +10,9 @@ namespace rowsocket::resp {
 
 namespace {
 
-using Outcome = RequestStep::Outcome;
+using Result = RequestStep::Result;
 
-RequestStep Fail(std::string_view error) { return {Outcome::kError, 0, {}, error}; }
+RequestStep Fail(std::string_view error) { return {Result::kError, 0, {}, error}; }
 
 /// `expected '$', got 'G'`.
 RequestStep FailAt(char got, base::Arena& arena) {
@@ -119,7 +119,7 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
   std::string_view line = input.substr(0, end);
   // A browser can be told by any page to send a POST here.
   if (BeginsWith(line, "post ") || BeginsWith(line, "host:")) {
-    return {Outcome::kHttp, input.size(), {}, {}};
+    return {Result::kHttp, input.size(), {}, {}};
   }
   std::vector<std::string_view> taken;
   std::string text;
@@ -130,10 +130,10 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
     if (taken.size() == limits.arguments_max) return Fail("too big inline request");
     taken.push_back(arena.Copy(text));
   }
-  if (taken.empty()) return {Outcome::kNothing, end + 1, {}, {}};
+  if (taken.empty()) return {Result::kNothing, end + 1, {}, {}};
   const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(taken.size());
   std::copy(taken.begin(), taken.end(), arguments.begin());
-  return {Outcome::kRequest, end + 1, arguments, {}};
+  return {Result::kRequest, end + 1, arguments, {}};
 }
 
 /// A request with more arguments is read to its end before there is room for its arguments.
@@ -173,7 +173,7 @@ RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, s
     if (arguments != nullptr) arguments[come->arguments] = input.substr(at, bytes);
     come->at = at + bytes + 2;
   }
-  return {Outcome::kRequest, come->at, {}, {}};
+  return {Result::kRequest, come->at, {}, {}};
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
       break;
   }
   const size_t at = 1 + size;
-  if (count <= 0) return {Outcome::kNothing, at, {}, {}};
+  if (count <= 0) return {Result::kNothing, at, {}, {}};
   if (static_cast<uint64_t>(count) > limits.arguments_max) {
     return Fail(limits.is_in ? "invalid multibulk length" : "unauthenticated multibulk length");
   }
@@ -208,11 +208,11 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
     if (progress == nullptr) progress = &unnoted;
     if (progress->at == 0) *progress = all;
     const RequestStep read = TakeArguments(input, limits, words, arena, progress, nullptr);
-    if (read.outcome != Outcome::kRequest) return read;
+    if (read.result != Result::kRequest) return read;
   }
   const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(words);
   RequestStep step = TakeArguments(input, limits, words, arena, &all, arguments.data());
-  if (step.outcome == Outcome::kRequest) step.arguments = arguments;
+  if (step.result == Result::kRequest) step.arguments = arguments;
   return step;
 }
 
@@ -258,7 +258,7 @@ bool RequestPattern::Take(std::string_view input, const RequestLimits& limits, b
   for (size_t i = 0; i < rest_.size(); ++i) {
     arguments[2 + i] = input.substr(end + rest_[i].at, rest_[i].size);
   }
-  *step = {RequestStep::Outcome::kRequest, whole, arguments, {}};
+  *step = {RequestStep::Result::kRequest, whole, arguments, {}};
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Cuts the bytes that a client of RESP has sent into requests: arrays of bulk strings, and inline
 // commands as people type them.
 //
-// Flow: receive; NextRequest until its outcome is kNeedMore; receive more. A request that is not
+// Flow: receive; NextRequest until its result is kNeedMore; receive more. A request that is not
 // whole is read again from its first byte when more has come, but for what RequestProgress has.
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them. Errors: the texts of Redis 7.2,
@@ -30,14 +30,14 @@ inline constexpr size_t kInlineBytesMax = 64u << 10;
 inline constexpr size_t kCountBytesMax = 64u << 10;
 
 struct RequestStep {
-  enum class Outcome : uint8_t {
+  enum class Result : uint8_t {
     kRequest,   ///< `arguments`, at least one.
     kNothing,   ///< An empty line or array, which has no reply.
     kNeedMore,  ///< The input is the beginning of a request.
     kError,     ///< `error` behind `ERR Protocol error: `; the connection ends.
     kHttp,      ///< The connection ends without a reply.
   };
-  Outcome outcome = Outcome::kNeedMore;
+  Result result = Result::kNeedMore;
   size_t consumed = 0;
   std::span<std::string_view> arguments;
   std::string_view error;
@@ -51,7 +51,7 @@ struct RequestProgress {
 };
 
 /// `progress`: empty, or what the last call has left there, which was given the beginning of this
-/// input and whose outcome was kNeedMore. Null: nothing is known, and nothing is noted.
+/// input and whose result was kNeedMore. Null: nothing is known, and nothing is noted.
 RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
                         RequestProgress* progress = nullptr);
 

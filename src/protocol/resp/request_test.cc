@@ -11,7 +11,7 @@
 namespace rowsocket::resp {
 namespace {
 
-using Outcome = RequestStep::Outcome;
+using Result = RequestStep::Result;
 constexpr RequestLimits kLimits{8, 100, true};
 
 /// The arguments with a bar between, or the error.
@@ -20,16 +20,16 @@ std::string Parse(const std::string& input, const RequestLimits& limits = kLimit
   // A copy without room behind it: a byte read too far is seen.
   const std::vector<char> bytes(input.begin(), input.end());
   const RequestStep step = NextRequest({bytes.data(), bytes.size()}, limits, arena);
-  switch (step.outcome) {
-    case Outcome::kNeedMore:
+  switch (step.result) {
+    case Result::kNeedMore:
       return "more";
-    case Outcome::kNothing:
+    case Result::kNothing:
       return "nothing " + std::to_string(step.consumed);
-    case Outcome::kHttp:
+    case Result::kHttp:
       return "http";
-    case Outcome::kError:
+    case Result::kError:
       return "error " + std::string(step.error);
-    case Outcome::kRequest:
+    case Result::kRequest:
       break;
   }
   std::string text = std::to_string(step.consumed);
@@ -68,13 +68,13 @@ TEST(RespRequest, ManyArgumentsTakeNoMemoryBeforeTheyHaveCome) {
   std::string some;
   for (int i = 0; i < 30'000; ++i) some += "$1\r\nx\r\n";
   base::Arena arena;
-  EXPECT_EQ(NextRequest("*1048576\r\n" + some, limits, arena).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextRequest("*1048576\r\n" + some, limits, arena).result, Result::kNeedMore);
   EXPECT_LT(arena.allocated_bytes(), size_t{64} << 10);
   EXPECT_EQ(Parse("*1048577\r\n" + some, limits), "error invalid multibulk length");
   EXPECT_EQ(Parse("*30001\r\n" + some + "GET", limits), "error expected '$', got 'G'");
   const std::string whole = "*30000\r\n" + some;
   const RequestStep step = NextRequest(whole, limits, arena);
-  EXPECT_EQ(step.outcome, Outcome::kRequest);
+  EXPECT_EQ(step.result, Result::kRequest);
   EXPECT_EQ(step.arguments.size(), 30'000u);
   EXPECT_EQ(step.consumed, whole.size());
 }
@@ -87,17 +87,17 @@ TEST(RespRequest, OfManyArgumentsThoseThatHaveComeAreNotReadAgain) {
   spoiled.resize(come.size(), '!');
   base::Arena arena;
   RequestProgress progress;
-  EXPECT_EQ(NextRequest(come, limits, arena, &progress).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextRequest(come, limits, arena, &progress).result, Result::kNeedMore);
   EXPECT_EQ(progress.arguments, 999u);
   EXPECT_EQ(progress.at, come.size());
   const std::string last = "$2\r\nyz\r\n";
   for (size_t size = 0; size < last.size(); ++size) {
     const std::string input = spoiled + last.substr(0, size);
-    EXPECT_EQ(NextRequest(input, limits, arena, &progress).outcome, Outcome::kNeedMore) << size;
+    EXPECT_EQ(NextRequest(input, limits, arena, &progress).result, Result::kNeedMore) << size;
   }
   const std::string whole = come + last;
   const RequestStep step = NextRequest(whole, limits, arena, &progress);
-  ASSERT_EQ(step.outcome, Outcome::kRequest);
+  ASSERT_EQ(step.result, Result::kRequest);
   EXPECT_EQ(step.arguments.size(), 1000u);
   EXPECT_EQ(step.arguments.back(), "yz");
   EXPECT_EQ(step.consumed, whole.size());
@@ -109,9 +109,9 @@ TEST(RespRequest, AnErrorIsFoundBehindArgumentsThatHaveCome) {
   for (int i = 0; i < 200; ++i) input += "$1\r\nx\r\n";
   base::Arena arena;
   RequestProgress progress;
-  EXPECT_EQ(NextRequest(input, limits, arena, &progress).outcome, Outcome::kNeedMore);
+  EXPECT_EQ(NextRequest(input, limits, arena, &progress).result, Result::kNeedMore);
   const RequestStep step = NextRequest(input + "GET", limits, arena, &progress);
-  EXPECT_EQ(step.outcome, Outcome::kError);
+  EXPECT_EQ(step.result, Result::kError);
   EXPECT_EQ(step.error, "expected '$', got 'G'");
 }
 
@@ -149,13 +149,13 @@ std::string Repeat(const std::string& first, const std::string& next,
                    const RequestLimits& limits = kLimits) {
   base::Arena arena;
   const RequestStep noted = NextRequest(first, {16, 4096, true}, arena);
-  EXPECT_EQ(noted.outcome, Outcome::kRequest);
+  EXPECT_EQ(noted.result, Result::kRequest);
   RequestPattern pattern;
   pattern.Note(std::string_view(first).substr(0, noted.consumed), noted.arguments);
   const std::vector<char> bytes(next.begin(), next.end());
   RequestStep step;
   if (!pattern.Take({bytes.data(), bytes.size()}, limits, arena, &step)) return "other";
-  EXPECT_EQ(step.outcome, Outcome::kRequest);
+  EXPECT_EQ(step.result, Result::kRequest);
   std::string text = std::to_string(step.consumed);
   for (const std::string_view argument : step.arguments) text.append("|").append(argument);
   return text;

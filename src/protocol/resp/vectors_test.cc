@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 using protocol::BytesOf;
-using Outcome = RequestStep::Outcome;
+using Result = RequestStep::Result;
 using Words = std::vector<std::string>;
 
 constexpr RequestLimits kVectorLimits{1024, 16u << 20, true};
@@ -69,16 +69,15 @@ std::string LineOf(const json& step, const Words& words) {
 
 /// Takes one request off the input, from a copy of exactly its bytes so that ASan sees what is read
 /// behind them.
-Outcome Take(std::string* input, Words* words) {
+Result Take(std::string* input, Words* words) {
   base::Arena arena;
   const std::vector<char> exact(input->begin(), input->end());
   const RequestStep step = NextRequest({exact.data(), exact.size()}, kVectorLimits, arena);
   words->clear();
-  if (step.outcome == Outcome::kRequest)
-    words->assign(step.arguments.begin(), step.arguments.end());
-  if (step.outcome == Outcome::kError) words->emplace_back(step.error);
+  if (step.result == Result::kRequest) words->assign(step.arguments.begin(), step.arguments.end());
+  if (step.result == Result::kError) words->emplace_back(step.error);
   input->erase(0, step.consumed);
-  return step.outcome;
+  return step.result;
 }
 
 /// All requests in the input, as the vectors' `parse` shows them; the rest stays in the input.
@@ -87,17 +86,17 @@ json Cut(std::string* input) {
   Words words;
   for (;;) {
     switch (Take(input, &words)) {
-      case Outcome::kNeedMore:
+      case Result::kNeedMore:
         return requests;
-      case Outcome::kNothing:
+      case Result::kNothing:
         continue;
-      case Outcome::kHttp:
+      case Result::kHttp:
         requests.push_back("http");
         return requests;
-      case Outcome::kError:
+      case Result::kError:
         requests.push_back(words.front());
         return requests;
-      case Outcome::kRequest:
+      case Result::kRequest:
         break;
     }
     json list = json::array();
@@ -138,12 +137,12 @@ TEST(RespVectors, ACommandIsTheSameInlineAndAsAnArray) {
         if (input.empty()) continue;
         const std::string whole = input;
         Words taken;
-        EXPECT_EQ(Outcome::kRequest, Take(&input, &taken)) << vector.name << ": " << whole;
+        EXPECT_EQ(Result::kRequest, Take(&input, &taken)) << vector.name << ": " << whole;
         EXPECT_EQ(words, taken) << vector.name;
         EXPECT_EQ("", input) << vector.name;
         for (size_t size = 0; size < whole.size(); size += 1 + size / 16) {
           std::string beginning = whole.substr(0, size);
-          EXPECT_EQ(Outcome::kNeedMore, Take(&beginning, &taken)) << vector.name << ": " << size;
+          EXPECT_EQ(Result::kNeedMore, Take(&beginning, &taken)) << vector.name << ": " << size;
         }
         lines += whole.front() != '*';
       }

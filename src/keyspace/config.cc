@@ -13,6 +13,9 @@ namespace {
 
 using Row = std::vector<std::string>;
 
+/// What ends a name in `fields`, where `;` and `|` may be part of a name.
+constexpr std::string_view kFieldSeparators = ", ";
+
 /// Cells of a find, row by row; NULL is empty.
 class Rows final : public model::RowSink {
  public:
@@ -144,17 +147,6 @@ void TakeContainers(std::vector<Row>& rows, std::vector<ContainerDefinition>* co
   }
 }
 
-// Names in a list end at commas and blanks.
-std::vector<std::string> ListOf(std::string_view text) {
-  std::vector<std::string> names;
-  while (!text.empty()) {
-    const size_t end = text.find_first_of(", ");
-    if (end != 0) names.emplace_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return names;
-}
-
 void TakeKeyspaces(std::vector<Row>& rows, std::vector<KeyspaceDefinition>* keyspaces) {
   for (Row& row : rows) {
     KeyspaceDefinition& one = keyspaces->emplace_back();
@@ -164,7 +156,7 @@ void TakeKeyspaces(std::vector<Row>& rows, std::vector<KeyspaceDefinition>* keys
     one.db = std::move(row[3]);
     one.table = std::move(row[4]);
     one.index = std::move(row[5]);
-    one.fields = ListOf(row[6]);
+    one.fields = SplitNames(row[6], kFieldSeparators);
     one.inserts = row[7] != "refuse";
     one.read_only = row[8] == "1";
     if (row.size() > 9) one.expires = std::move(row[9]);
@@ -172,6 +164,16 @@ void TakeKeyspaces(std::vector<Row>& rows, std::vector<KeyspaceDefinition>* keys
 }
 
 }  // namespace
+
+std::vector<std::string> SplitNames(std::string_view text, std::string_view separators) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(separators), text.size());
+    if (end != 0) names.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
 
 Outcome ReadConfig(engine::Session& session, Config* config) {
   std::shared_ptr<engine::Index> containers, policies, options, keyspaces;

@@ -91,6 +91,9 @@ inline bool TellsNothing(const engine::Outcome& outcome) {
   return outcome.result == engine::Outcome::Result::kBusy || model::EndsWait(outcome.error);
 }
 
+/// The names in a list, without empty ones. `separators`: the bytes that end a name.
+std::vector<std::string> SplitNames(std::string_view text, std::string_view separators);
+
 /// REQUIRES: no turn is open. An outcome that is not ok leaves `*config` as it was.
 engine::Outcome ReadConfig(engine::Session& session, Config* config);
 

@@ -11,19 +11,10 @@ using engine::Outcome;
 using model::ErrorCode;
 using Kind = engine::ColumnFacts::Kind;
 
-std::vector<std::string> SplitNames(std::string_view text) {
-  constexpr std::string_view kSeparators = ",;| \t";
-  std::vector<std::string> names;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find_first_of(kSeparators), text.size());
-    if (end != 0) names.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return names;
-}
-
 namespace {
 
+/// What ends a name in `key_columns` and `value_columns`.
+constexpr std::string_view kColumnSeparators = ",;| \t";
 constexpr uint32_t kMillisecondDecimals = 3;
 /// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
 constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
@@ -40,8 +31,8 @@ class Maker {
   /// table, or an index of it, could not be opened.
   Outcome Make() {
     if (definition_.only_expires) return MakeExpiring();
-    key_columns_ = SplitNames(definition_.key_columns);
-    value_columns_ = SplitNames(definition_.value_columns);
+    key_columns_ = SplitNames(definition_.key_columns, kColumnSeparators);
+    value_columns_ = SplitNames(definition_.value_columns, kColumnSeparators);
     if (!CheckNames() || !CheckSeparator()) return {};
     Outcome outcome = OpenRows();
     if (outcome.ok() && container_.usable()) outcome = Look();

@@ -127,7 +127,4 @@ engine::Outcome MakeContainer(engine::Session& session, const ContainerDefinitio
                               const Options& options, std::shared_ptr<ContainerState> state,
                               const Container* before, std::shared_ptr<const Container>* made);
 
-/// Names separated by any of `,`, `;`, `|`, blanks and tabs.
-std::vector<std::string> SplitNames(std::string_view text);
-
 }  // namespace rowsocket::keyspace

@@ -38,6 +38,7 @@ BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, const Inp
       executor_(*core.context.sessions, *core.context.stats, [&core] { core.loop.Wake(); }) {
   for (uint32_t i = 0; i < model::kBatchesMax; ++i) {
     batches_.push_back(std::make_unique<ClientBatch>(executor_.stats(), *core_.context.commits));
+    batches_.back()->turn.LimitTime(core_.context.turn_ms_max);
     free_.push_back(batches_.back().get());
   }
 }
@@ -148,12 +149,15 @@ void BatchCollector::Publish() {
   EndAwait();
 }
 
-// Waiting clients go in front of all others: otherwise clients whose batch is done could fill the
-// next batch again and again.
-void BatchCollector::EndAwait() {
-  if (waiting_.empty()) return;
+// Clients that a batch had no time for come first, then those that wait for a batch: otherwise
+// clients whose batch is done could fill the next one again and again.
+void BatchCollector::EndAwait(std::span<Client* const> passed_over) {
+  if (waiting_.empty() && passed_over.empty()) return;
   std::vector<Client*>& ready = clients_.ready();
   const auto others = static_cast<ptrdiff_t>(ready.size());
+  for (Client* const client : passed_over) {
+    if (!client->is_retired() && !client->is_away()) clients_.ComeBack(*client);
+  }
   for (uint32_t i = 0; i < model::kTurnRequestsMax && !waiting_.empty(); ++i) {
     Client* client = waiting_.front();
     waiting_.pop_front();
@@ -241,12 +245,16 @@ void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
 }
 
 void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
+  size_t passed_over = 0;
   if (batch.turn.is_full()) {
-    std::stable_partition(batch.clients.begin(), batch.clients.end(),
-                          [](const Client* client) { return client->was_passed_over(); });
+    const auto end =
+        std::stable_partition(batch.clients.begin(), batch.clients.end(),
+                              [](const Client* client) { return client->was_passed_over(); });
+    passed_over = static_cast<size_t>(end - batch.clients.begin());
   }
   core_.NoteTurn(batch.turn, base::NowNs(), session);
-  for (Client* client : batch.clients) {
+  for (size_t i = 0; i < batch.clients.size(); ++i) {
+    Client* const client = batch.clients[i];
     client->SetAway(Away::kNo);
     if (client->turn.loss != Loss::kNone) {
       clients_.Lose(*client, client->turn.loss);
@@ -257,16 +265,17 @@ void BatchCollector::Finish(ClientBatch& batch, engine::Session* session) {
     } catch (const std::bad_alloc&) {
       clients_.Lose(*client, Loss::kMemory);
     }
-    if (!client->is_retired()) clients_.ComeBack(*client);
+    const bool comes_first = i < passed_over && !client->is_away();
+    if (!client->is_retired() && !comes_first) clients_.ComeBack(*client);
   }
   core_.NoteSent(batch.turn.times(), session);
   NoteCommit(batch);
+  EndAwait(std::span(batch.clients).first(passed_over));
   batch.clients.clear();
   batch.kept.clear();
   batch.largest = 0;
   batch.turn.Clear();
   free_.push_back(&batch);
-  EndAwait();
 }
 
 void BatchCollector::NoteCommit(const ClientBatch& batch) {

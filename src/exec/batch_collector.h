@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "exec/batch_executor.h"
@@ -80,7 +81,7 @@ class BatchCollector {
   uint32_t Share() const;
   bool IsQuiet() const;
   bool GathersMore();
-  void EndAwait();
+  void EndAwait(std::span<Client* const> passed_over = {});
   void Run(ClientBatch& batch, engine::Session& session);
   void RunUnserved(ClientBatch& batch, engine::Session* session);
   void Finish(ClientBatch& batch, engine::Session* session);

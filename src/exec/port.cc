@@ -46,6 +46,7 @@ Port::Port(const PortSettings& settings, engine::SessionFactory& sessions, WaitL
   context_.prepare = settings.prepare;
   context_.may_serve = settings.may_serve;
   context_.writes = settings.writes;
+  context_.turn_ms_max = settings.turn_ms_max;
   if (settings.handshakes.tls.mode != net::TlsMode::kOff) {
     handshake_thread_ =
         std::make_unique<HandshakeThread>(settings.handshakes, stats, budget_, context_.log);

@@ -13,6 +13,7 @@
 #include "base/require.h"
 #include "exec/handshake_thread.h"
 #include "exec/worker.h"
+#include "model/limits.h"
 
 namespace rowsocket::exec {
 
@@ -34,6 +35,8 @@ struct PortSettings {
   /// Other machines may send passwords of accounts without TLS.
   bool takes_passwords_in_clear = false;
   bool writes = false;  ///< The frontends let writes through.
+  /// How long a turn or batch begins requests, in milliseconds. Tests choose another time.
+  int64_t turn_ms_max = model::kTurnMsMax;
   /// Brings up to date what the frontends share: before each turn, with `now` when a frontend asked
   /// for it in the turn before. Called by workers, outside of a turn. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;

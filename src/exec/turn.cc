@@ -172,6 +172,7 @@ void Turn::RunAll(engine::Session& session) {
   }
   StopMerging();
   StartAnew();
+  began_ms_ = base::CoarseNowMs();  // What was lost has taken none of the time of these.
   RunOneByOne(session);
 }
 
@@ -434,6 +435,7 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
     // would not wait until changes that it has seen are durable.
     if (RunOnce(session, one, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
+    is_full_ = false;  // The item alone is to have its answer in this turn.
     if (was_conflict_ && IsConflictTimeUp()) break;
     if (PauseAfterConflict()) attempt = 0;
   }

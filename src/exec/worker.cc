@@ -35,6 +35,7 @@ Worker::Worker(const WorkerContext& context)
       inbox_(core_.loop),
       turn_(core_.stats, *context.commits),
       events_(kEventsMax) {
+  turn_.LimitTime(context.turn_ms_max);
   if (context.writes) batches_ = std::make_unique<BatchCollector>(core_, clients_, input_, reader_);
 }
 
@@ -120,7 +121,9 @@ bool Worker::MayServe() {
   try {
     if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
   } catch (const std::bad_alloc&) {
+    ShutListeners();
     LogWithoutMemory("no memory to look up the account of a port (", "the port is closed");
+    return false;
   }
   ShutListeners();
   return false;

@@ -58,7 +58,8 @@ struct WorkerContext {
   std::string connections_variable;  ///< The variable that limits connections: for messages.
   std::string memory_variable;       ///< The variable that limits their buffers: for messages.
   net::BufferBudget* budget = nullptr;
-  bool writes = false;  ///< The frontends let writes through.
+  bool writes = false;                      ///< The frontends let writes through.
+  int64_t turn_ms_max = model::kTurnMsMax;  ///< PortSettings::turn_ms_max.
   /// Brings up to date what the frontends share (PortSettings::prepare). May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
   /// Whether the port may serve (PortSettings::may_serve). May be empty.

@@ -204,11 +204,17 @@ TEST_F(WorkerBatchTest, WriterIsServedWhenAnothersFindsHaveFilledTheBatch) {
   EXPECT_EQ("0\t1\t1", writes.ReadLine());
 }
 
+class WorkerBatchOrderTest : public WorkerBatchTest,
+                             public ::testing::WithParamInterface<int64_t> {};
+
 // The operand of a request tells whose request it is.
-TEST_F(WorkerBatchTest, ClientsThatWaitForABatchAreServedBeforeClientsWhoseBatchIsDone) {
+TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
+  server_.settings.turn_ms_max = GetParam();
   server_.Start();
   constexpr unsigned kWriters = 120;
-  constexpr unsigned kEach = 4 * model::kTurnRequestsPerConnectionMax;
+  // Four times what a client gets of a batch.
+  const unsigned each =
+      4 * (GetParam() < 0 ? model::kItemsPerLook : model::kTurnRequestsPerConnectionMax);
   LineClient first = server_.ConnectAndOpen();
   std::vector<LineClient> writers;
   for (unsigned i = 0; i < kWriters; ++i) writers.push_back(server_.ConnectAndOpen());
@@ -222,7 +228,7 @@ TEST_F(WorkerBatchTest, ClientsThatWaitForABatchAreServedBeforeClientsWhoseBatch
       if (whose == "0") {
         arrived->Notify();
         released->Wait();
-      } else if (++(*served)[std::string(whose)] == kEach) {
+      } else if (++(*served)[std::string(whose)] == each) {
         *starved = std::max(*starved, kWriters - served->size());
       }
     }
@@ -235,18 +241,22 @@ TEST_F(WorkerBatchTest, ClientsThatWaitForABatchAreServedBeforeClientsWhoseBatch
   ASSERT_TRUE(arrived->Wait());
   for (unsigned i = 0; i < kWriters; ++i) {
     std::string pipeline;
-    for (unsigned count = 0; count < kEach; ++count) pipeline += take(i + 1);
+    for (unsigned count = 0; count < each; ++count) pipeline += take(i + 1);
     writers[i].Send(pipeline);
   }
   released->Notify();
   EXPECT_EQ("0\t1\t1", first.ReadLine());
   for (LineClient& writer : writers) {
-    for (unsigned i = 0; i < kEach; ++i) ASSERT_EQ("0\t1\t1", writer.ReadLine());
+    for (unsigned i = 0; i < each; ++i) ASSERT_EQ("0\t1\t1", writer.ReadLine());
   }
   server_.Stop();
   EXPECT_EQ(kWriters, served->size());
   EXPECT_EQ(0u, *starved);
 }
+
+// Batches that have room for a quarter of the clients; and batches that run out of time, which is
+// looked at behind each kItemsPerLook requests.
+INSTANTIATE_TEST_SUITE_P(Time, WorkerBatchOrderTest, ::testing::Values(INT64_MAX, -1));
 
 // The connection gets as many requests into the batch as all others together, and not the 128 that
 // fit.

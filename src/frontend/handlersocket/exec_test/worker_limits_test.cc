@@ -222,6 +222,7 @@ struct LongFinds {
 
 TEST_F(WorkerLimitsTest, LongRequestsOfOneClientDoNotKeepOthersWaiting) {
   server_.settings.workers = 1;
+  server_.settings.turn_ms_max = model::kTurnMsMax;
   server_.Start();
   LineClient slow = server_.ConnectAndOpen(), other = server_.ConnectAndOpen();
   LongFinds finds;

@@ -48,6 +48,8 @@ class MemcachedEditor final : public model::RowEditor {
 
   Result result() const { return result_; }
   /// The item as it is now.
+  /// The bytes of the value of the row that was found.
+  size_t bytes_read() const { return old_value_.size(); }
   const memcached::Item& item() const { return item_; }
   uint64_t number() const { return number_; }
   std::string_view refusal() const { return refusal_; }

@@ -275,6 +275,7 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
 Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request request,
                     engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();
+  size_t bytes_read = 0;
   Outcome all;
   for (MemcachedTarget& target : work.targets) {
     if (target.wrong != MemcachedTarget::Wrong::kNothing) {
@@ -300,6 +301,12 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
     // absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
     if (!outcome.ok() && !stays) return FailAfter(all, outcome);
+    // An expired item that cannot be deleted may be named again and again.
+    bytes_read += editor.bytes_read();
+    if (bytes_read > BytesReadMax(shared)) {
+      work.failure = kReadsTooMuch;
+      return FailAfter(all, Outcome::Fail(model::ErrorCode::kResultsize));
+    }
     if (editor.result() == MemcachedEditor::Result::kUnshowable) {
       return FailAfter(all, Outcome::Fail(model::ErrorCode::kResultsize));
     }

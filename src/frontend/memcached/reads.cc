@@ -156,7 +156,6 @@ bool TellsMarks(const MemcachedShared& shared, const Command& command) {
 Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                    engine::Session& session, base::Buffer& out) {
   const size_t out_bytes_max = out.size() + shared.settings.limits.reply_bytes_max;
-  const size_t bytes_read_max = shared.settings.limits.reply_bytes_max + model::kReadBytesMax;
   size_t bytes_read = 0;
   MemcachedTally& tally = work.tally;
   Outcome all;
@@ -190,12 +189,8 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
     tally.misses += !hit;
     if (!hit) memcached::AppendMiss(work.command, target.key, &out);
     if (out.size() > out_bytes_max) return Outcome::Fail(model::ErrorCode::kResultsize);
-    // An item that has expired is read, and not answered.
-    static_assert(model::kReadBytesMax == size_t{256} << 20, "the text names the limit");
-    if (bytes_read > bytes_read_max) {
-      work.failure =
-          "a get reads values of at most 256 MiB and daemon_memcached_reply_max_bytes: ask for "
-          "fewer keys";
+    if (bytes_read > BytesReadMax(shared)) {
+      work.failure = kReadsTooMuch;
       return Outcome::Fail(model::ErrorCode::kResultsize);
     }
   }

@@ -4,10 +4,13 @@
 // which the caller takes back.
 #pragma once
 
+#include <string_view>
+
 #include "base/buffer.h"
 #include "engine/session.h"
 #include "frontend/memcached/shared.h"
 #include "frontend/memcached/work.h"
+#include "model/limits.h"
 #include "protocol/memcached/encoder.h"
 
 namespace rowsocket::frontend {
@@ -16,6 +19,16 @@ namespace rowsocket::frontend {
 engine::Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work,
                            const model::Account* account, engine::Session& session,
                            base::Buffer& out);
+
+/// How many bytes of values one command may read: an item that has expired is read, and not
+/// answered.
+inline size_t BytesReadMax(const MemcachedShared& shared) {
+  return shared.settings.limits.reply_bytes_max + model::kReadBytesMax;
+}
+static_assert(model::kReadBytesMax == size_t{256} << 20, "the text names the limit");
+inline constexpr std::string_view kReadsTooMuch =
+    "a get reads values of at most 256 MiB and daemon_memcached_reply_max_bytes: ask for fewer "
+    "keys";
 
 /// Reads the cas of the row in the session's turn; `*cas` is unchanged when there is no row.
 engine::Outcome ReadCas(const MemcachedTarget& target, engine::Session& session, uint64_t* cas);

@@ -191,7 +191,7 @@ inline constexpr size_t kRespShapeColumnsMax = 65'536;
 inline constexpr size_t kRespCommandColumnsMax = 65'536;
 /// Bytes of a connection's open indexes that do not count as its memory: to count them would cost
 /// each connection a look at a number that all threads write.
-inline constexpr size_t kRespShapeBytesUncounted = size_t{16} << 10;
+inline constexpr size_t kRespShapeBytesUncounted = size_t{64} << 10;
 /// Calls that are made for one command of RESP, with those that are made again.
 inline constexpr size_t kRespCallsMadeMax = 1'000'000;
 /// Bytes that are parsed for one command of RESP, or one transaction, which is parsed again for

@@ -184,7 +184,7 @@ bool Connection::CountBuffers(size_t owned_bytes) {
     return in_.capacity() + out_.bytes().capacity() + records + owned_bytes;
   };
   // The usual case: no cache line of another thread is written to.
-  if (held_bytes() == counted_bytes_ && counted_bytes_ <= 2 * BufferPool::kBufferBytes) return true;
+  if (held_bytes() == counted_bytes_ && counted_bytes_ <= BufferPool::kBufferBytesMax) return true;
   if (context_->budget == nullptr) return true;
   const auto may_stay = [this](size_t bytes) {
     const bool fits = context_->budget->Change(std::exchange(counted_bytes_, bytes), bytes);

@@ -1,6 +1,8 @@
 #include "frontend/resp/index_finder.h"
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "frontend/resp/fields.h"
@@ -47,10 +49,15 @@ void WriteShape(const RespCall& call, std::string* shape) {
   const Verb verb = call.verb;
   if (!NamesFields(verb)) return;
   const size_t end = EndOfFields(verb, call.arguments.size());
+  thread_local std::vector<std::string_view> fields;
+  fields.clear();
   // No column has a longer name, so that the rest tells nothing more.
   for (size_t i = 2; i < end; i += StepOfFields(verb)) {
-    AppendSized(call.arguments[i].substr(0, model::kNameBytesMax + 1), shape);
+    fields.push_back(call.arguments[i].substr(0, model::kNameBytesMax + 1));
   }
+  // NameColumns does it as well: clients send the fields of a map in any order.
+  if (TraitsOf(verb).fields == RespFields::kPairs || verb == Verb::kHDel) LeaveEachOnce(&fields);
+  for (const std::string_view field : fields) AppendSized(field, shape);
 }
 
 /// Whether the shape of the call is that of its command alone, and of its key's table.

@@ -68,11 +68,11 @@ class RespShapes {
   size_t bytes() const { return bytes_; }
   /// The columns of all open indexes.
   size_t columns() const { return columns_; }
-  /// About the memory of all of this: the registry of the engine has the names of each index twice,
-  /// and the index has each of its columns as a text.
+  /// About the memory of all of this, and of the columns of each index, which connections share
+  /// where they name the same.
   size_t kept_bytes() const {
-    constexpr size_t kShapeBytes = 256, kColumnBytes = 64, kCopiesOfName = 3;
-    return size() * kShapeBytes + columns_ * kColumnBytes + bytes_ * kCopiesOfName;
+    constexpr size_t kShapeBytes = 128, kColumnBytes = 32;
+    return size() * kShapeBytes + columns_ * kColumnBytes + bytes_;
   }
 
   /// Keeps the shape of this name for commands that differ from it in their key alone, and name the

@@ -6,7 +6,8 @@ import pytest
 
 pytestmark = [pytest.mark.mariadb("in MySQL the library serves InnoDB alone"), pytest.mark.ours]
 
-LANE_THREADS = "SELECT id FROM information_schema.processlist WHERE state LIKE '%: mode=lock wait%'"
+# Workers keep their text; a thread of the lane may have ended by the time somebody looks.
+WORKERS = "SELECT id FROM information_schema.processlist WHERE state LIKE '% conns, %'"
 # Of a MyISAM table's index file: what has become of the table, and the bit that says that it is damaged.
 CHANGED_AT, CRASHED = 26, 2
 
@@ -37,4 +38,5 @@ def test_a_damaged_table_is_repaired_where_locks_are_waited_for(server, sql, db,
     assert index.rows(">=", [0], 9) == [(b"10",), (b"20",)]
     threads = re.findall(rf"(\d+) \[Warning\] Checking table: +'\./{db}/t'", server.log())
     assert len(threads) == 1, server.log_tail()
-    assert (threads[0].encode(),) in sql.rows(LANE_THREADS)
+    workers = sql.rows(WORKERS)
+    assert workers and (threads[0].encode(),) not in workers

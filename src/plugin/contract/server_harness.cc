@@ -132,7 +132,8 @@ class ServerHarness final : public Harness {
   }
   ~ServerHarness() override {
     sql_.Run("SET GLOBAL innodb_lock_wait_timeout = " + lock_wait_s_);
-    for (const std::string& query : restored_) sql_.Run(query);
+    // A limit that was lowered last is raised first: it bounds what was set before it.
+    for (auto query = restored_.rbegin(); query != restored_.rend(); ++query) sql_.Run(*query);
   }
 
   SessionFactory& factory() override {

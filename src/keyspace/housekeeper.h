@@ -3,8 +3,9 @@
 // Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
 // when a flush is due. Each round removes a chunk of each container (purge.h), in a transaction of
 // its own, so that other writers and replicas are not held up. A purge passes over a row that is
-// locked; a flush waits for the row, as a flush without a delay does. A replica removes nothing by
-// itself: it waits for the changes of its source.
+// locked; a flush waits for the row, as a flush without a delay does. The thread removes
+// nothing while Settings::why_no_housekeeping has a reason, as on a replica, which waits for the
+// changes of its source.
 // Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
 // container. Errors: what fails, as where memory runs out, is tried again later, but for a flush
 // that cannot be done, which is dropped.

@@ -4,7 +4,7 @@
 // its settings to the housekeeper (Offer), until it stops (Withdraw). For each part the plugin that
 // the part belongs to decides, by its own variables and account; where that plugin does not run,
 // another one does.
-// Threads: any; one lock. Lifetime: as long as a protocol holds it.
+// Threads: any; withdrawing_ is taken before mutex_. Lifetime: as long as a protocol holds it.
 #pragma once
 
 #include <cstdint>

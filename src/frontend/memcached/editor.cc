@@ -409,7 +409,7 @@ bool MemcachedEditor::PutCas() {
   item_.cas = command_.meta.has_new_cas ? command_.meta.new_cas
                                         : shared_.keyspaces->NextCas(old_cas_, largest);
   if (item_.cas == 0 || item_.cas > largest) {
-    refusal_ = "the cas_column cannot hold this token";
+    refusal_ = "the cas_column cannot hold this cas";
     return false;
   }
   Put(container_.full_layout.cas, keyspace::CasToCell(item_.cas, container_.cas_kind, &cas_text_));

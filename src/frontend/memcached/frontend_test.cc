@@ -156,7 +156,7 @@ TEST_F(MemcachedTest, AClientsOwnCasIsKept) {
   EXPECT_EQ("HD\r\n", Ask("ms a 1 I C1999 E3000\r\nz\r\n"));
   EXPECT_EQ("EX\r\n", Ask("ms a 1 I C3001\r\nz\r\n"));
   EXPECT_NE(std::string::npos,
-            Ask("ms a 1 E18446744073709551615\r\nz\r\n").find("cannot hold this token"));
+            Ask("ms a 1 E18446744073709551615\r\nz\r\n").find("cannot hold this cas"));
 }
 
 TEST_F(MemcachedTest, BehindTheLargestCasComesTheClocksCas) {
@@ -166,7 +166,7 @@ TEST_F(MemcachedTest, BehindTheLargestCasComesTheClocksCas) {
     uint64_t largest;
   };
   utc_offset_s_ = [](int64_t) { return 3600; };
-  const std::string refusal = "SERVER_ERROR the cas_column cannot hold this token\r\n";
+  const std::string refusal = "SERVER_ERROR the cas_column cannot hold this cas\r\n";
   for (const Column& column :
        {Column{Kind::kDateTime, false, 253'402'300'799'999'999},
         Column{Kind::kTimestamp, false, 2'147'483'647'999'999 + 3'600'000'000},

@@ -199,7 +199,7 @@ def test_row_2_there_is_a_token_behind_the_largest(make_server, column, largest)
     container = Container(server, "large", "box", f"k VARBINARY(20) PRIMARY KEY, v BLOB, c {column}",
                           flags="0", expiry="0")
     client, key = container.ready(), container.at("k")
-    refusal = b"SERVER_ERROR the cas_column cannot hold this token"
+    refusal = b"SERVER_ERROR the cas_column cannot hold this cas"
     container.sql.run("INSERT INTO box VALUES ('k', '1', %s)", largest)
     token = client.token(key)
     for change in (lambda: client.set(key, b"2"), lambda: client.command(f"incr {key.decode()} 1"),

@@ -32,9 +32,9 @@ class FlagParser {
  private:
   /// Returns false when the rest of the flags is not parsed.
   bool ParseFlag(std::string_view flag);
-  bool ParseNumberFlag(char letter, std::string_view token);
-  void ParseInteger(std::string_view token, uint64_t* number, Error error);
-  void ParseSeconds(std::string_view token, int64_t* seconds);
+  bool ParseNumberFlag(char letter, std::string_view argument);
+  void ParseInteger(std::string_view argument, uint64_t* number, Error error);
+  void ParseSeconds(std::string_view argument, int64_t* seconds);
   void KeepPlace(char letter, uint8_t at);
   /// Whether the answer to a letter stands in the reply of this verb.
   bool IsReturned(char letter) const;
@@ -89,12 +89,12 @@ void FlagParser::KeepPlace(char letter, uint8_t at) {
   if (letter == 't') meta.ttl_at = at;
 }
 
-void FlagParser::ParseInteger(std::string_view token, uint64_t* number, Error error) {
-  if (!ParseUnsigned(token, number)) Fail(error);
+void FlagParser::ParseInteger(std::string_view argument, uint64_t* number, Error error) {
+  if (!ParseUnsigned(argument, number)) Fail(error);
 }
 
-void FlagParser::ParseSeconds(std::string_view token, int64_t* seconds) {
-  if (!ParseSigned(token, seconds)) Fail(Error::kBadFlagToken);
+void FlagParser::ParseSeconds(std::string_view argument, int64_t* seconds) {
+  if (!ParseSigned(argument, seconds)) Fail(Error::kBadFlagToken);
 }
 
 bool FlagParser::ParseFlag(std::string_view flag) {
@@ -149,42 +149,42 @@ bool FlagParser::ParseFlag(std::string_view flag) {
   }
 }
 
-bool FlagParser::ParseNumberFlag(char letter, std::string_view token) {
+bool FlagParser::ParseNumberFlag(char letter, std::string_view argument) {
   MetaFlags& meta = command_->meta;
   switch (letter) {
     case 'T':
       meta.has_exptime = true;
-      ParseSeconds(token, &command_->exptime);
+      ParseSeconds(argument, &command_->exptime);
       return true;
     case 'N':
       command_->creates = true;
-      ParseSeconds(token, &command_->create_exptime);
+      ParseSeconds(argument, &command_->create_exptime);
       return true;
     case 'R':
       meta.has_recache = true;
-      ParseSeconds(token, &meta.recache_s);
+      ParseSeconds(argument, &meta.recache_s);
       return true;
     case 'F':
-      if (!ParseClientFlags(token, &command_->client_flags)) Fail(Error::kBadFormat);
+      if (!ParseClientFlags(argument, &command_->client_flags)) Fail(Error::kBadFormat);
       return true;
     case 'C':
       command_->compares_cas = true;
-      ParseInteger(token, &command_->cas, Error::kBadFlagToken);
+      ParseInteger(argument, &command_->cas, Error::kBadFlagToken);
       return true;
     case 'E':
       meta.has_new_cas = true;
-      ParseInteger(token, &meta.new_cas, Error::kBadFlagToken);
+      ParseInteger(argument, &meta.new_cas, Error::kBadFlagToken);
       return true;
     case 'D':
-      ParseInteger(token, &command_->delta, Error::kBadFlagDelta);
+      ParseInteger(argument, &command_->delta, Error::kBadFlagDelta);
       return true;
     case 'J':
-      ParseInteger(token, &command_->initial, Error::kBadFlagInitial);
+      ParseInteger(argument, &command_->initial, Error::kBadFlagInitial);
       return true;
     case 'G':
       if (verb_ == 'a') {
         meta.has_guard = true;
-        ParseInteger(token, &meta.guard, Error::kBadFlagToken);
+        ParseInteger(argument, &meta.guard, Error::kBadFlagToken);
         return true;
       }
       [[fallthrough]];

@@ -94,9 +94,9 @@ std::string Marks::Bytes(std::string_view text) const {
     } else if (mark[0] == "clock") {
       all += std::to_string(now_s_ + std::stoll(mark.at(1)));
     } else {
-      uint64_t token = tokens_.at(mark.at(1));
-      if (mark.size() > 2) token += static_cast<uint64_t>(std::stoll(mark[2]));
-      all += mark[0] == "token8" ? BigEndian(token) : std::to_string(token);
+      uint64_t cas = cas_numbers_.at(mark.at(1));
+      if (mark.size() > 2) cas += static_cast<uint64_t>(std::stoll(mark[2]));
+      all += mark[0] == "token8" ? BigEndian(cas) : std::to_string(cas);
     }
   }
   return all;
@@ -129,12 +129,12 @@ bool Marks::MatchMark(const std::vector<std::string>& mark, std::string_view* by
     if (bytes->size() < size) return false;
     const std::string_view taken = bytes->substr(0, size);
     bytes->remove_prefix(size);
-    return mark[0] == "bytes" || MatchToken(mark.at(1), LoadBigEndian<uint64_t>(taken.data()));
+    return mark[0] == "bytes" || MatchCas(mark.at(1), LoadBigEndian<uint64_t>(taken.data()));
   }
   const std::string_view digits = TakeDigits(bytes);
   if (mark[0] == "token") {
-    uint64_t token = 0;
-    return ParseUnsigned(digits, &token) && MatchToken(mark.at(1), token);
+    uint64_t cas = 0;
+    return ParseUnsigned(digits, &cas) && MatchCas(mark.at(1), cas);
   }
   const size_t dots = mark[0].find("..");
   int64_t number = 0;
@@ -143,12 +143,12 @@ bool Marks::MatchMark(const std::vector<std::string>& mark, std::string_view* by
          number <= std::stoll(mark[0].substr(dots + 2));
 }
 
-bool Marks::MatchToken(const std::string& name, uint64_t token) {
-  if (token == 0) return false;
-  for (const auto& [other, value] : tokens_) {
-    if (other != name && value == token) return false;
+bool Marks::MatchCas(const std::string& name, uint64_t cas) {
+  if (cas == 0) return false;
+  for (const auto& [other, value] : cas_numbers_) {
+    if (other != name && value == cas) return false;
   }
-  return tokens_.emplace(name, token).first->second == token;
+  return cas_numbers_.emplace(name, cas).first->second == cas;
 }
 
 std::vector<Vector> LoadVectors() {

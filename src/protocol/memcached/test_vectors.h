@@ -34,15 +34,15 @@ class Marks {
 
   /// The bytes of a `send`.
   std::string Bytes(std::string_view text) const;
-  /// Whether `bytes` are the answer that a `recv` describes; remembers the tokens in them.
+  /// Whether `bytes` are the answer that a `recv` describes; remembers the cas numbers in them.
   bool Match(std::string_view text, std::string_view bytes);
 
  private:
   bool MatchMark(const std::vector<std::string>& mark, std::string_view* bytes);
-  bool MatchToken(const std::string& name, uint64_t token);
+  bool MatchCas(const std::string& name, uint64_t cas);
 
   const int64_t now_s_;
-  std::map<std::string, uint64_t> tokens_;
+  std::map<std::string, uint64_t> cas_numbers_;
 };
 
 }  // namespace rowsocket::memcached

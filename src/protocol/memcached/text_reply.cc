@@ -6,10 +6,10 @@ namespace rowsocket::memcached {
 
 namespace {
 
-void AppendFlag(char letter, std::string_view token, base::Buffer* out) {
+void AppendFlag(char letter, std::string_view argument, base::Buffer* out) {
   out->Append(' ');
   out->Append(letter);
-  out->Append(token);
+  out->Append(argument);
 }
 
 template <typename T>

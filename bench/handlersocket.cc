@@ -244,7 +244,7 @@ class Insert : public Base {
     return at;
   }
 
-  // A table with AUTO_INCREMENT adds a third token to the reply, the generated id.
+  // A table with AUTO_INCREMENT adds a third word to the reply, the generated id.
   Checked Check(std::string_view received, const Sent&, const uint64_t*) override {
     const Line line = FirstLine(received);
     if (line.bytes == 0) return {};

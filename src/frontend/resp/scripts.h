@@ -21,32 +21,33 @@
 
 namespace rowsocket::frontend {
 
-/// What a script does with its one key; `token`, `value`: the first argument. The order matters:
-/// IsOfField compares with the first script of the part of fields, which is the last part. A script
-/// goes inside its part.
+/// What a script does with its one key. Its first argument is called the lock token, or the value.
+/// The order matters: IsOfField compares with the first script of the part of fields, which is the
+/// last part. A script goes inside its part.
 enum class RespScript : uint8_t {
   kNone,
-  /// Deletes the key where it holds the token; answers 1 or 0.
+  /// Deletes the key where it holds the lock token; answers 1 or 0.
   kRelease,
-  /// Lets the key expire in the second argument's milliseconds where it holds the token; answers 1
-  /// or 0.
+  /// Lets the key expire in the second argument's milliseconds where it holds the lock token;
+  /// answers 1 or 0.
   kReacquire,
-  /// Lets the key expire in the second argument's seconds where it holds the token; answers 1 or 0.
+  /// Lets the key expire in the second argument's seconds where it holds the lock token; answers 1
+  /// or 0.
   kRefresh,
   /// Lets the key expire in the second argument's milliseconds, added to the time that is left
-  /// where the third argument is 0, if it holds the token and expires; answers 1 or 0.
+  /// where the third argument is 0, if it holds the lock token and expires; answers 1 or 0.
   kExtend,
   /// Sets the value for the second argument's seconds where the key is absent; answers `OK` or nil.
   kAdd,
   /// Sets the value for the second argument's milliseconds where the key is absent; answers `OK` or
   /// nil.
   kAddForMs,
-  /// Deletes the key where it holds the token; answers 1, 0, or -1 where the key is absent.
+  /// Deletes the key where it holds the lock token; answers 1, 0, or -1 where the key is absent.
   kReleaseIfThere,
   /// Sets the value for the second argument's milliseconds where the key is absent; answers 1 or 0.
   kSetIfAbsentForMs,
-  /// Sets the token where the key is absent; where the key is absent or holds the token, lets it
-  /// expire in the second argument's milliseconds; answers 1 or 0.
+  /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
+  /// lets it expire in the second argument's milliseconds; answers 1 or 0.
   kExtendOrAcquire,
   /// Adds the first argument to the number that the key holds; answers the sum, or nil where the
   /// key is absent.
@@ -54,11 +55,11 @@ enum class RespScript : uint8_t {
   /// Adds the first argument to the number that the key holds, 0 where it is absent; answers the
   /// sum.
   kIncr,
-  /// Sets the token for the third argument's milliseconds where the key is absent, or where what it
-  /// holds begins with the token's first bytes, as many as the second argument says; answers `OK`
-  /// or nil.
+  /// Sets the lock token for the third argument's milliseconds where the key is absent, or where
+  /// what it holds begins with the lock token's first bytes, as many as the second argument says;
+  /// answers `OK` or nil.
   kAcquireWithPrefix,
-  /// Answers what PTTL does where the key holds the token, else -3.
+  /// Answers what PTTL does where the key holds the lock token, else -3.
   kTimeLeft,
   /// Sets the value where the key holds the second argument, for the time of SET's EX or PX where
   /// these stand behind; answers `OK` or 0.
@@ -83,13 +84,13 @@ enum class RespScript : uint8_t {
   /// the number 0; answers 1 or 0.
   kCompareNumberAndSet,
   // Scripts that answer nil where another one answers 0 (WithoutNil):
-  /// Deletes the key where it holds the token; answers 1 or nil.
+  /// Deletes the key where it holds the lock token; answers 1 or nil.
   kReleaseOrNil,
-  /// Lets the key expire in the second argument's milliseconds where it holds the token; answers 1
-  /// or nil.
+  /// Lets the key expire in the second argument's milliseconds where it holds the lock token;
+  /// answers 1 or nil.
   kReacquireOrNil,
-  /// Sets the token where the key is absent; where the key is absent or holds the token, lets it
-  /// expire in the second argument's milliseconds; answers 1 or nil.
+  /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
+  /// lets it expire in the second argument's milliseconds; answers 1 or nil.
   kExtendOrAcquireOrNil,
   // What one command does (WordsOf), and answers as that command:
   kSetNx,
@@ -179,7 +180,7 @@ constexpr bool IsOfField(RespScript script) { return script >= RespScript::kFiel
 constexpr bool ComparesField(RespScript script) {
   return script == RespScript::kFieldCompareAndSet || script == RespScript::kFieldRemoveIfEqual;
 }
-/// Whether the script sets a value where the string is a token.
+/// Whether the script sets a value where the string is the lock token.
 constexpr bool Swaps(RespScript script) {
   return script == RespScript::kSetIfEquals || script == RespScript::kCompareAndSet ||
          script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;

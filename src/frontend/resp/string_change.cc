@@ -302,7 +302,7 @@ bool RespStringChange::PutCas(bool changes_value) {
   const uint64_t largest = keyspaces.LargestCas(container);
   const uint64_t cas = keyspaces.NextCas(row_.cas(), largest);
   if (cas == 0 || cas > largest) {
-    wrong_ = "CONSTRAINT the cas_column cannot hold the token of this change";
+    wrong_ = "CONSTRAINT the cas_column cannot hold the cas of this change";
     return false;
   }
   Put(container.full_layout.cas, keyspace::CasToCell(cas, container.cas_kind, &cas_text_));

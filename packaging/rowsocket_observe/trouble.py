@@ -18,6 +18,7 @@ UNREAD_BYTES = 64 << 10
 STANDS_STILL_MS = 1000  # a batch
 FAILING_SHARE = 0.5
 FAILING_PER_SECOND = 1
+REFUSED_PER_SECOND = 1  # requests that get one and the same error
 TLS_FAILED_PER_SECOND = 0.5
 LONG_S = 2  # a transaction of SQL that others wait for
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
@@ -414,7 +415,7 @@ def requests_fail(look):
     for plugin, counters in look.now.counters.items():
         for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
             count = look.moved(plugin, name)
-            if count / look.seconds >= 1 and name not in USUAL_ERRORS:
+            if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS:
                 yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s",
                        (_takes_no_writes(look) if name == "errors_lock_tables" else "") or ERRORS.get(name, OTHER_ERROR))
 

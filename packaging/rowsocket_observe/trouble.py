@@ -83,7 +83,8 @@ COUNTED = {
         0, "{count} requests over {plugin} took longer than long_query_time",
         "the slow query log has each, with its waits and rows, where slow_query_log is ON"),
     "batch_retries": (
-        RUN_AGAIN_PER_SECOND, "{count} batches over {plugin} ran again, as a rule because transactions of SQL lock the same rows in another order,",
+        RUN_AGAIN_PER_SECOND,
+        "{count} batches over {plugin} ran again, as a rule because transactions of SQL lock the same rows in another order,",
         "let transactions lock rows in the order of their keys; SHOW ENGINE INNODB STATUS has the last deadlock; in MySQL, "
         "where that one is old, writes that seldom change a row make batches run again, which costs little"),
     "conflicts": (
@@ -165,11 +166,13 @@ def rows_are_waited_for(look):
                    "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
             continue
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
-        yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
-               f" holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",
+        yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL"
+               f" ({one['user'] or 'unknown'}) holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s;"
+               f" {query}",
                _end(one, f"let the application commit sooner, or KILL {one['thread']}" if int(one["seconds"] or 0) >= LONG_S else
-                    "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
-                    " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port"))
+                    "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of"
+                    " ROWSOCKET_HOT_ROWS names the rows; let the application change them in fewer statements, as its last ones"
+                    " before COMMIT, or over the port"))
 
 
 def tables_are_waited_for(look):
@@ -183,9 +186,11 @@ def tables_are_waited_for(look):
                f"SHOW FULL PROCESSLIST; {WHO_HOLDS}")
         return
     for one in look.table_holders:
-        holds = f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else "may be the cause: its transaction is open"
+        holds = (f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else
+                 "may be the cause: its transaction is open")
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
-        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s; {query}",
+        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s;"
+               f" {query}",
                _end(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
                + ("" if one["holds"] else f"; {WHO_HOLDS}"))
 
@@ -252,7 +257,8 @@ def _why_still(look):
                 "look at the replicas; rpl_semi_sync_master_timeout (MySQL: rpl_semi_sync_source_timeout) says for how long")
     if states:
         return ("commits have begun and do not end",
-                "the disk (iostat -x 1, dmesg), a replica that acknowledges late (rpl_semi_sync_*), or a backup that holds commits")
+                "the disk (iostat -x 1, dmesg), a replica that acknowledges late (rpl_semi_sync_*), or a backup that holds"
+                " commits")
     return ("the batch that is executed does not end",
             "SHOW FULL PROCESSLIST has the library's threads and what each waits for")
 
@@ -277,22 +283,25 @@ def batches_stand_still(look):
 
 
 def _most_time_goes_to(look, plugin):
-    """For the end of a sentence: the index and the account of the plugin's that took most of the time; empty: no reading has them."""
+    """For the end of a sentence: the index and the account of the plugin's that took most of the time; empty: none is known."""
     def of(rows):
         return [row for row in rows if row["plugin"] == plugin]
     found = []
-    for before, now, name_of in ((look.before.tables, look.now.tables, rates.index_of), (look.before.accounts, look.now.accounts, rates.account_of)):
+    for before, now, name_of in ((look.before.tables, look.now.tables, rates.index_of),
+                                 (look.before.accounts, look.now.accounts, rates.account_of)):
         found += rates.usage_between(of(before), of(now), look.seconds, name_of, "time_us")[:1]
     if len(found) < 2:
         return ""
     index, account = found
-    return f"; most time goes to index {index['name']} ({index['mean_us'] / 1000:.1f} ms a request), and to account {account['name']}"
+    return (f"; most time goes to index {index['name']} ({index['mean_us'] / 1000:.1f} ms a request), and to account"
+            f" {account['name']}")
 
 
 def turns_are_long(look):
     for plugin, means in look.phases():
         if means.get("execute", 0) >= SLOW_EXECUTE_US:
-            yield (f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean{_most_time_goes_to(look, plugin)}",
+            yield (f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean"
+                   f"{_most_time_goes_to(look, plugin)}",
                    "scans and long ranges, or pages that are not in the buffer pool: look at innodb_buffer_pool_size and"
                    " Innodb_buffer_pool_reads, and give scans a connection, or a time, of their own")
         elif means.get("queue", 0) >= SLOW_QUEUE_US:
@@ -315,15 +324,16 @@ def one_client_asks_for_most(look):
     share = busy[0]["requests_per_second"] / max(everybody, sum(row["requests_per_second"] for row in busy))
     if share >= ONE_CLIENTS_SHARE:
         yield (f"one of {count} connections asks for {share:.0%} of all requests: {busy[0]['client']}",
-               f"if it harms others: SET GLOBAL {busy[0]['client'].split()[0]}_kill_connection = {busy[0]['id']}, or an account of"
-               " its own with *_account_requests_per_second")
+               f"if it harms others: SET GLOBAL {busy[0]['client'].split()[0]}_kill_connection = {busy[0]['id']}, or an account"
+               " of its own with *_account_requests_per_second")
 
 
 def clients_come_and_go(look):
     for plugin in look.now.counters:
         count = look.moved(plugin, "connections_accepted")
         if count / look.seconds >= NEW_CONNECTIONS_PER_SECOND:
-            yield (f"{count / look.seconds:.0f} connections a second are opened over {plugin}: each costs more than many requests do",
+            yield (f"{count / look.seconds:.0f} connections a second are opened over {plugin}: each costs more than many"
+                   " requests do",
                    "let clients keep their connections (a pool, or persistent ones): CLIENTS.md; SELECT address, COUNT(*) FROM"
                    " information_schema.ROWSOCKET_CONNECTIONS GROUP BY address says whose they are")
 
@@ -331,8 +341,8 @@ def clients_come_and_go(look):
 def pages_are_read_from_the_disk(look):
     reads, asked = (look.server_moved(f"innodb_buffer_pool_{name}") for name in ("reads", "read_requests"))
     if reads / look.seconds >= READS_PER_SECOND and reads >= READS_SHARE * asked:
-        yield (f"InnoDB reads {reads / look.seconds:.0f} pages a second from the disk, {reads / max(1, asked):.0%} of those asked for:"
-               " the rows that are asked for do not fit the buffer pool, or the server has just started",
+        yield (f"InnoDB reads {reads / look.seconds:.0f} pages a second from the disk, {reads / max(1, asked):.0%} of those asked"
+               " for: the rows that are asked for do not fit the buffer pool, or the server has just started",
                "raise innodb_buffer_pool_size (SET GLOBAL), where the machine has the memory")
 
 
@@ -346,7 +356,8 @@ def the_redo_log_is_nearly_full(look):
     else:
         return
     if limit and used >= REDO_LOG_SHARE * limit:
-        yield (f"the redo log is {used / limit:.0%} full ({used >> 20} of {limit >> 20} MiB): writes wait until changed pages are on the disk",
+        yield (f"the redo log is {used / limit:.0%} full ({used >> 20} of {limit >> 20} MiB): writes wait until changed pages are"
+               " on the disk",
                f"raise {name} (SET GLOBAL), and innodb_io_capacity where the disk can do more")
 
 
@@ -357,8 +368,8 @@ def tables_are_opened_again(look):
     is_full = limit > 0 and int(server.get("open_tables") or 0) >= limit
     opened = max(look.server_moved("table_open_cache_overflows"), look.server_moved("opened_tables") if is_full else 0)
     if opened / look.seconds >= REOPENED_PER_SECOND:
-        yield (f"{opened / look.seconds:.0f} tables a second are opened because the cache of open ones is full (table_open_cache is"
-               f" {limit}): each thread of the library keeps those open that it uses",
+        yield (f"{opened / look.seconds:.0f} tables a second are opened because the cache of open ones is full (table_open_cache"
+               f" is {limit}): each thread of the library keeps those open that it uses",
                "raise table_open_cache (SET GLOBAL) beyond the tables in use times the threads, and open_files_limit with it")
 
 
@@ -425,8 +436,9 @@ def engines_fail(look):
         count = look.moved(plugin, "engine_failures")
         if count:
             yield (f"{count} requests over {plugin} failed in the last {look.seconds:.0f} s whatever their row"
-                   f" was{_table_of_most_errors(look, plugin)}: the table or the disk is full, AUTO_INCREMENT is used up, or a table is"
-                   " damaged", "the answer's number says which (`perror NUMBER`, 167: AUTO_INCREMENT); df -h; the error log; SHOW TABLE"
+                   f" was{_table_of_most_errors(look, plugin)}: the table or the disk is full, AUTO_INCREMENT is used up, or a"
+                   " table is damaged",
+                   "the answer's number says which (`perror NUMBER`, 167: AUTO_INCREMENT); df -h; the error log; SHOW TABLE"
                    " STATUS has Auto_increment: ALTER TABLE ... MODIFY makes the column wider; CHECK TABLE")
 
 
@@ -462,17 +474,18 @@ def most_requests_fail(look):
             most = max(most, (errors, rates.who(row)), key=lambda one: one[0])
         if failed / look.seconds >= FAILING_PER_SECOND and failed >= FAILING_SHARE * asked:
             where = _table_of_most_errors(look, plugin)
-            yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s{where};"
-                   f" most by {most[1]}",
+            yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
+                   f"{where}; most by {most[1]}",
                    _takes_no_writes(look) or "the answer itself says what is wrong: ask as this client does")
 
 
-RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still, replicas.no_replica_acknowledges,
-         replicas.the_node_is_alone, counter("connections_refused"), counter("connections_lost"), tables_are_waited_for, rows_are_waited_for,
-         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail, certificates.the_certificate_ends, counter("tls_failed"),
-         counter("plain_refused"), counter("connections_timed_out"), the_redo_log_is_nearly_full, commits_are_slow,
-         pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"), counter("batch_retries"),
-         tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
+RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still,
+         replicas.no_replica_acknowledges, replicas.the_node_is_alone, counter("connections_refused"),
+         counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
+         connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
+         certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
+         the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"),
+         counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          replicas.the_replica_has_stopped, replicas.the_replica_is_behind, requests_fail, most_requests_fail,
          unseen.not_all_can_be_read)

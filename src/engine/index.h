@@ -46,11 +46,12 @@ struct IndexNames {
   std::shared_ptr<const IndexPin> pin = nullptr;
   /// To OpenIndex: which columns are meant, as the table is now. An index that is open lists them.
   enum class Lists : uint8_t {
-    kNamed,           ///< Those that are named.
+    kNamed,           ///< The columns that are named.
     kAllButKey,       ///< All columns of the table but those of the index, in their order.
-    kKey,             ///< Those of the index, in the order of the index.
-    kNamedThatExist,  ///< Those that are named and that the table has.
-    /// Those that are named; OpenIndex fails with kFld where one of them is a column of the index.
+    kKey,             ///< The columns of the index, in their order there.
+    kNamedThatExist,  ///< The columns that are named and that the table has.
+    /// The columns that are named; OpenIndex fails with kFld where one of them is a column of the
+    /// index.
     kNamedOutsideKey,
   };
   Lists lists = Lists::kNamed;

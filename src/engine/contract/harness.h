@@ -61,7 +61,7 @@ class Harness {
   virtual ~Harness() = default;
 
   virtual SessionFactory& factory() = 0;
-  /// Those of ReasonsOfTables that a table of this engine can have.
+  /// The reasons of ReasonsOfTables that a table of this engine can have.
   virtual std::vector<NotMergeable> reasons() const = 0;
 
   /// Replaces the table. REQUIRES: no session holds a lock on it.

@@ -16,7 +16,7 @@ namespace rowsocket::engine::server {
 struct Rights {
   uint64_t account = 0;  ///< The account's id; 0: none yet.
   uint64_t grants_seen = 0;
-  uint64_t generation = 0;  ///< That of the session's tables; see tables.h.
+  uint64_t generation = 0;  ///< The generation of the session's tables; see tables.h.
   /// The look went on to the table and its columns. Otherwise only `on_all_opened` and
   /// `denied_on_all` are known.
   bool is_whole = false;

@@ -33,7 +33,7 @@ class RespRepeatedRequests {
             std::string_view bytes);
 
  private:
-  resp::RequestProgress progress_;             ///< Of a request that is not whole.
+  resp::RequestProgress progress_;             ///< How far a request that is not whole has come.
   const RespCommand* last_command_ = nullptr;  ///< The command called last_name_; null: none.
   std::string last_name_;                      ///< As the client wrote it.
   /// A request of which the next one may differ in its key alone. Of commands on rows alone, so

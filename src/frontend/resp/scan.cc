@@ -144,7 +144,7 @@ RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Ro
 
 /// Why the keys of the index are not listed; empty: they are.
 std::string_view WhyNotListed(const engine::IndexFacts& facts) {
-  // Of several rows with one key, the next page would leave out those behind the first.
+  // Where several rows have one key, the next page would leave out those behind the first.
   if (!facts.is_unique)
     return "NOTSERVED keys of an index that is not unique are not listed: use a unique one, or SQL";
   // The columns are read as a whole, and one value of TEXT or BLOB may have gigabytes.

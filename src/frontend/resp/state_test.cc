@@ -100,7 +100,7 @@ const std::string kWatchFailed = "-EXECABORT nothing was done: a WATCH before it
 
 struct Pipeline {
   std::vector<std::string> commands;
-  size_t turns = 1;  ///< That it takes when it comes at once.
+  size_t turns = 1;  ///< How many turns the pipeline takes when it comes at once.
 };
 
 std::string Keys(const char* prefix, int count) {

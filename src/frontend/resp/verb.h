@@ -125,16 +125,16 @@ enum class RespFields : uint8_t {
 struct RespVerbTraits {
   static constexpr unsigned kMayBeQueued = 1;    ///< It may stand between MULTI and EXEC.
   static constexpr unsigned kMayLackFields = 2;  ///< A field that is no column is only absent.
-  static constexpr unsigned kReadsString = 4;    ///< Of a string, it only reads.
+  static constexpr unsigned kReadsString = 4;    ///< On a string the command only reads.
   static constexpr unsigned kHasPairs = 8;       ///< Its keys stand in pairs with values.
-  /// Of a string, it asks only whether it is there, and for how long.
+  /// The command asks only whether its string is there, and for how long.
   static constexpr unsigned kNeedsExpiryAlone = 16;
 
   RespVerb verb;
   RespVerbPart part;
   RespFields fields = RespFields::kNone;
   unsigned flags = 0;
-  std::string_view privileges = {};  ///< Those on the table without which it is refused.
+  std::string_view privileges = {};  ///< Without these on the table the command is refused.
 
   constexpr bool may_be_queued() const { return (flags & kMayBeQueued) != 0; }
   constexpr bool may_lack_fields() const { return (flags & kMayLackFields) != 0; }

@@ -128,7 +128,7 @@ struct RespWork : exec::ItemDetail {
   std::string_view reply;  ///< The whole reply, where the engine is not asked.
   std::string_view wrong;  ///< The error reply, where the engine has no error for the reason.
   int64_t sum = 0;         ///< What the keys of one command count together so far.
-  size_t bytes_read = 0;   ///< Of the values that the calls have read, in replies or not.
+  size_t bytes_read = 0;   ///< The bytes of the values that the calls have read, in replies or not.
   uint64_t hits = 0, misses = 0;  ///< Keys that the last execution has found, and has not found.
   /// The token of a MULTI with ROW.ONCE, or the one that ROW.OUTCOME asks about; null: none.
   const exec::TokenedRequest* tokened = nullptr;

@@ -3,7 +3,8 @@
 // Flow: exec::ExecuteUnit calls ExecuteOne and Run; Run again where the unit begins anew.
 // Threads: one. Lifetime: as long as one RespFrontend::ExecuteUnit. Limits: kReadBytesMax bytes of
 // values that are read, beside those that the replies may have: 10,000 STRLENs of one long string
-// would else read it as often, and answer a few bytes. What its writes read does not count.
+// would else read it as often, and answer a few bytes. What its writes read does not count, but for
+// RENAME and COPY.
 #pragma once
 
 #include <cstddef>

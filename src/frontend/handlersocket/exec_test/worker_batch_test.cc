@@ -211,13 +211,15 @@ class WorkerBatchOrderTest : public WorkerBatchTest,
 TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
   server_.settings.turn_ms_max = GetParam();
   server_.Start();
-  constexpr unsigned kWriters = 120;
-  // Four times what a client gets of a batch.
-  const unsigned each =
-      4 * (GetParam() < 0 ? model::kItemsPerLook : model::kTurnRequestsPerConnectionMax);
+  // A batch is full without some of the clients, which wait for the next one.
+  const bool lacks_time = GetParam() < 0;
+  const unsigned writers_count = lacks_time ? 40 : 120;
+  const unsigned each = model::kTurnRequestsPerConnectionMax * (lacks_time ? 1 : 4);
+  // What a client has had when it was served four times.
+  const unsigned four_shares = lacks_time ? 4 * model::kItemsPerLook : each;
   LineClient first = server_.ConnectAndOpen();
   std::vector<LineClient> writers;
-  for (unsigned i = 0; i < kWriters; ++i) writers.push_back(server_.ConnectAndOpen());
+  for (unsigned i = 0; i < writers_count; ++i) writers.push_back(server_.ConnectAndOpen());
   const auto served = std::make_shared<std::map<std::string, unsigned, std::less<>>>();
   const auto starved = std::make_shared<size_t>(0);
   const auto arrived = std::make_shared<Notification>();
@@ -228,8 +230,8 @@ TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
       if (whose == "0") {
         arrived->Notify();
         released->Wait();
-      } else if (++(*served)[std::string(whose)] == each) {
-        *starved = std::max(*starved, kWriters - served->size());
+      } else if (++(*served)[std::string(whose)] == four_shares) {
+        *starved = std::max(*starved, writers_count - served->size());
       }
     }
     return Outcome();
@@ -239,7 +241,7 @@ TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
   };
   first.Send(take(0));
   ASSERT_TRUE(arrived->Wait());
-  for (unsigned i = 0; i < kWriters; ++i) {
+  for (unsigned i = 0; i < writers_count; ++i) {
     std::string pipeline;
     for (unsigned count = 0; count < each; ++count) pipeline += take(i + 1);
     writers[i].Send(pipeline);
@@ -250,7 +252,7 @@ TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
     for (unsigned i = 0; i < each; ++i) ASSERT_EQ("0\t1\t1", writer.ReadLine());
   }
   server_.Stop();
-  EXPECT_EQ(kWriters, served->size());
+  EXPECT_EQ(writers_count, served->size());
   EXPECT_EQ(0u, *starved);
 }
 

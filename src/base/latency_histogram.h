@@ -23,15 +23,15 @@ inline constexpr size_t kLatencyBuckets = (size_t{kLatencyDoublings} << kLatency
 
 /// The bucket of a length of time; a negative one counts as 0.
 inline size_t LatencyBucket(int64_t ns) {
-  // In 1,024ths of a microsecond: ns * 1.024.
-  constexpr int64_t kNsMax = 1'000'000'000'000;
-  const uint64_t units = static_cast<uint64_t>(std::clamp<int64_t>(ns, 0, kNsMax)) * 128 / 125;
   constexpr unsigned kFirstBit = 10;
+  // In 1,024ths of a microsecond: ns * 1.024. From the end of the doublings on all is one bucket.
+  constexpr int64_t kNsMax = (int64_t{1} << (kLatencyDoublings + kFirstBit)) * 125 / 128;
+  const uint64_t units = static_cast<uint64_t>(std::clamp<int64_t>(ns, 0, kNsMax)) * 128 / 125;
   if (units >> kFirstBit == 0) return 0;
   const unsigned bit = static_cast<unsigned>(std::bit_width(units)) - 1;
-  const size_t at = (size_t{bit - kFirstBit} << kLatencyBucketBits) +
-                    ((units >> (bit - kLatencyBucketBits)) & ((1u << kLatencyBucketBits) - 1)) + 1;
-  return std::min(at, kLatencyBuckets - 1);
+  // The shifted number has its leading bit still, which counts for one doubling.
+  return ((size_t{bit} - kFirstBit - 1) << kLatencyBucketBits) +
+         (units >> (bit - kLatencyBucketBits)) + 1;
 }
 
 /// Where a bucket ends, in microseconds; its times are shorter. Ends rise from bucket to bucket:

@@ -109,30 +109,31 @@ void LatencyBlock::Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times) {
   histogram->Add(ns, times);
 }
 
-void LatencyBlock::AddRun(const ItemRun& run, const TurnTimes& times, int64_t sent_ns) {
-  if (run.items == 0) return;
-  Add(run.verb, Phase::kQueue, times.began_ns - run.since_ns - run.lock_ns, run.items);
-  Add(run.verb, Phase::kExecute, times.executed_ns - times.began_ns, run.items);
-  if (times.commits) Add(run.verb, Phase::kCommit, times.ended_ns - times.executed_ns, run.items);
-  if (run.held == nullptr) return Add(run.verb, Phase::kWhole, sent_ns - run.since_ns, run.items);
+void LatencyBlock::AddItems(const ItemRun& run, uint64_t items, const TurnTimes& times,
+                            int64_t sent_ns) {
+  Add(run.verb, Phase::kQueue, times.began_ns - run.since_ns - run.lock_ns, items);
+  Add(run.verb, Phase::kExecute, times.executed_ns - times.began_ns, items);
+  if (times.commits) Add(run.verb, Phase::kCommit, times.ended_ns - times.executed_ns, items);
+  if (run.held == nullptr) return Add(run.verb, Phase::kWhole, sent_ns - run.since_ns, items);
   run.held->held_from_ns = times.ended_ns;
   run.held->held_verb = run.verb;
-  run.held->held_items += run.items;
+  run.held->held_items += static_cast<uint32_t>(items);
 }
 
 void LatencyBlock::AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t sent_ns) {
   if (registry_ == nullptr) return;
-  ItemRun joined;
+  const ItemRun* first = nullptr;  // The first of neighbors with equal times.
+  uint64_t items = 0;
   for (const ItemRun& run : runs) {
-    if (run.verb == joined.verb && run.since_ns == joined.since_ns &&
-        run.lock_ns == joined.lock_ns && run.held == joined.held) {
-      joined.items += run.items;
-      continue;
+    if (first != nullptr && (run.verb != first->verb || run.since_ns != first->since_ns ||
+                             run.lock_ns != first->lock_ns || run.held != first->held)) {
+      AddItems(*first, std::exchange(items, 0), times, sent_ns);
+      first = nullptr;
     }
-    AddRun(joined, times, sent_ns);
-    joined = run;
+    if (first == nullptr) first = &run;
+    items += run.items;
   }
-  AddRun(joined, times, sent_ns);
+  if (first != nullptr) AddItems(*first, items, times, sent_ns);
 }
 
 void LatencyBlock::AddHeld(TurnClient& client, int64_t sent_ns) {

@@ -139,7 +139,7 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
  private:
   friend class LatencyRegistry;
 
-  void AddRun(const ItemRun& run, const TurnTimes& times, int64_t sent_ns);
+  void AddItems(const ItemRun& run, uint64_t items, const TurnTimes& times, int64_t sent_ns);
   template <typename Visit>
   void ForEach(Visit visit) const;
 

@@ -271,7 +271,7 @@ class WatchProbe {
     for (size_t i = 0; i < requests; ++i) {
       exec::TurnClient& client = clients_[i / watched.requests_of_client];
       client.frontend = &frontend_;
-      client.since_ns = now_ns;
+      client.Begin(now_ns, 0);
       AddFind(client, values_[i % rows]);
       if (watched.changes_one_row) {
         turn_.items().back().item.request.find.modification = model::Modification::kIncrement;

@@ -46,7 +46,8 @@ uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& ses
   for (const TurnItem& item : finds) {
     const bool has_found = item.item.kind == Item::Kind::kRequest && item.is_answered();
     if (!has_found || !MayConcern(item)) continue;
-    marks = item.client->may_see_undurable = true;
+    item.client->MarkUndurable();
+    marks = true;
   }
   if (!marks) return 0;
   const std::pair watched(commits_.back()->number, &watcher);

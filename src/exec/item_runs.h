@@ -58,9 +58,9 @@ class ItemRuns {
  private:
   ItemRun* Begin(const TurnItem& item);
   void End(ItemRun* run, uint32_t items, uint64_t rows_read);
-  static void AddOther(const Turn& turn, const TurnItem& item, ItemRun* run);
 
   std::vector<ItemRun> runs_;
+  ItemRun uncounted_;  ///< Stands for each run for which there is no memory.
   int64_t oldest_ns_ = INT64_MAX;
   size_t finished_ = 0;
   bool lacks_memory_ = false;

@@ -48,7 +48,8 @@ class ItemRunsTest : public testing::Test {
 };
 
 TEST_F(ItemRunsTest, WhatCameTogetherIsOneGroupForAllClients) {
-  first_.since_ns = second_.since_ns = 7;
+  first_.Begin(7, 0);
+  second_.Begin(7, 0);
   const auto runs =
       Runs({Find(first_), Find(first_, 2), Find(second_), Delete(second_), Find(first_)});
   ASSERT_EQ(runs.size(), 1u);
@@ -63,9 +64,9 @@ TEST_F(ItemRunsTest, WhatCameTogetherIsOneGroupForAllClients) {
 }
 
 TEST_F(ItemRunsTest, AnotherTimeAccountIndexOrVerbBeginsAGroup) {
-  second_.since_ns = 9;
+  second_.Begin(9, 0);
   EXPECT_EQ(Runs({Find(first_), Find(second_), Find(first_)}).size(), 3u);
-  second_.since_ns = 0;
+  second_.Begin(0, 0);
   EXPECT_EQ(Runs({Find(first_), Find(second_)}).size(), 1u);
   second_frontend_.SetAccount(std::make_shared<model::Account>("ann", "%"));
   const auto by_account = Runs({Find(first_), Find(second_)});
@@ -79,12 +80,27 @@ TEST_F(ItemRunsTest, AnotherTimeAccountIndexOrVerbBeginsAGroup) {
 }
 
 TEST_F(ItemRunsTest, AClientWhoseRepliesAreHeldHasItsOwnGroup) {
-  second_.may_see_undurable = true;
+  second_.MarkUndurable();
   const auto runs = Runs({Find(first_), Find(second_), Find(second_), Find(first_)});
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[0].held, nullptr);
   EXPECT_EQ(runs[1].held, &second_);
   EXPECT_EQ(runs[1].items, 2u);
+}
+
+TEST_F(ItemRunsTest, WhatFollowsAnItemThatHasWaitedIsOfItsClientAlone) {
+  first_.Begin(7, /*in_lane_ns=*/5);
+  second_.Begin(7, 0);
+  std::vector<TurnItem> items = {Find(first_), Find(first_), Find(first_), Find(second_)};
+  items[1].input_begin = 10;
+  items[2].input_begin = 20;
+  const auto runs = Runs(items);
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[0].lock_ns, 5);
+  EXPECT_EQ(runs[0].items, 1u);
+  EXPECT_EQ(runs[1].lock_ns, 0);
+  EXPECT_EQ(runs[1].items, 2u);
+  EXPECT_EQ(runs[2].items, 1u);
 }
 
 TEST_F(ItemRunsTest, ErrorsAreCountedAndItemsWithoutAnAnswerAreNot) {

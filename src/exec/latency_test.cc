@@ -58,8 +58,8 @@ class LatencyTest : public testing::Test {
 TEST_F(LatencyTest, ItemsShareTheTimesOfTheirTurn) {
   LatencyBlock block(&registry_, "rd");
   TurnClient early = ClientOf(frontend_), late = ClientOf(frontend_);
-  early.since_ns = 10 * kUs;
-  late.since_ns = 20 * kUs;
+  early.Begin(10 * kUs, 0);
+  late.Begin(20 * kUs, 0);
   const std::vector<TurnItem> items = {ItemOf(early, kFind), ItemOf(early, kFind),
                                        ItemOf(late, kFind)};
   AddTurn(block, items, {30 * kUs, 37 * kUs, 37 * kUs}, 40 * kUs);
@@ -72,7 +72,7 @@ TEST_F(LatencyTest, ItemsShareTheTimesOfTheirTurn) {
 TEST_F(LatencyTest, ACommitIsThatOfAllItemsOfTheTurn) {
   LatencyBlock block(&registry_, "wr");
   TurnClient client = ClientOf(frontend_);
-  client.since_ns = 10 * kUs;
+  client.Begin(10 * kUs, 0);
   const std::vector<TurnItem> items = {ItemOf(client, kFind), ItemOf(client, kUpdate)};
   AddTurn(block, items, {12 * kUs, 15 * kUs, 115 * kUs, /*commits=*/true}, 120 * kUs);
   EXPECT_EQ(Shown(),
@@ -92,8 +92,8 @@ TEST_F(LatencyTest, AnItemThatIsNotAnsweredYetIsNotCounted) {
 TEST_F(LatencyTest, HeldRepliesAreCountedWhenTheyLeave) {
   LatencyBlock block(&registry_, "rd");
   TurnClient client = ClientOf(frontend_);
-  client.since_ns = 10 * kUs;
-  client.may_see_undurable = true;
+  client.Begin(10 * kUs, 0);
+  client.MarkUndurable();
   AddTurn(block, {ItemOf(client, kFind), ItemOf(client, kFind)}, {12 * kUs, 15 * kUs, 15 * kUs},
           20 * kUs);
   EXPECT_EQ(Shown(), "rd 1 queue 2 4\nrd 1 execute 2 6\n");

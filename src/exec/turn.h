@@ -60,15 +60,32 @@ struct TurnClient {
   /// for a lock (TurnItem::waits), for its client to take the replies that it has, or for the next
   /// turn.
   TurnItem* stopped_at = nullptr;
-  bool may_see_undurable = false;  ///< A find of this turn may have seen what is being committed.
+  bool may_see_undurable = false;  ///< Read it: MarkUndurable sets it.
   Loss loss = Loss::kNone;
   // For the histograms of latencies:
-  int64_t since_ns = 0;      ///< When the first request of the turn had come.
-  int64_t lock_ns = 0;       ///< How long the first request has waited in the lane before the turn.
+  int64_t since_ns = 0;  ///< When the first request of the turn had come.
+  int64_t lock_ns = 0;   ///< How long the first request has waited in the lane before the turn.
+  /// `since_ns`, by which its items are counted together with those of other clients (ItemRuns);
+  /// kApart where they are not: they have waited in the lane, or their replies are held.
+  int64_t joins_ns = 0;
   int64_t held_from_ns = 0;  ///< When the replies that are held now were ready.
   uint32_t held_verb = 0;    ///< The verb of the last request whose reply is held.
   uint32_t held_items = 0;   ///< How many replies are held.
 
+  static constexpr int64_t kApart = INT64_MIN;
+
+  /// Begins a turn. `first_came_ns` becomes since_ns, `in_lane_ns` lock_ns.
+  void Begin(int64_t first_came_ns, int64_t in_lane_ns) {
+    since_ns = first_came_ns;
+    lock_ns = in_lane_ns;
+    joins_ns = in_lane_ns == 0 ? first_came_ns : kApart;
+    may_see_undurable = false;
+  }
+  /// A find of this turn may have seen what is being committed.
+  void MarkUndurable() {
+    may_see_undurable = true;
+    joins_ns = kApart;
+  }
   bool stopped() const { return stopped_at != nullptr; }
 };
 

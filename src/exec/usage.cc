@@ -29,7 +29,9 @@ Used RowsOf(const model::Request& request) {
 
 }  // namespace
 
+// Most counts of a turn are 0, and a loop that is not unrolled takes as long as its additions.
 void UsageCells::Add(const UsageCounts& counts) {
+#pragma GCC unroll 16
   for (size_t i = 0; i < kUsedCounts; ++i) {
     cells_[i].store(cells_[i].load(std::memory_order_relaxed) + counts[i],
                     std::memory_order_relaxed);

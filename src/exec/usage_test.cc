@@ -21,7 +21,7 @@ class UsageTest : public testing::Test {
  protected:
   UsageTest() {
     ann_.SetAccount(std::make_shared<model::Account>("ann", "%"));
-    for (TurnClient* const client : {&nobody_, &of_ann_}) client->since_ns = 1000;
+    for (TurnClient* const client : {&nobody_, &of_ann_}) client->Begin(1000, 0);
   }
 
   TurnItem Request(TurnClient& client, engine::Index& index, uint64_t rows, bool writes = false) {

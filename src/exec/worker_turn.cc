@@ -112,10 +112,8 @@ void Worker::Parse(Client& client, engine::Session& session) {
   client.has_more = !accepts_work && !client.connection.in().empty();
   client.has_requests = client.closes = false;
   client.turn.stopped_at = nullptr;
-  client.turn.may_see_undurable = false;
   client.turn.loss = Loss::kNone;
-  client.turn.since_ns = client.oldest_ns;
-  client.turn.lock_ns = client.handed_back_ns;
+  client.turn.Begin(client.oldest_ns, client.handed_back_ns);
   client.turn.held_items = 0;
   client.turn.out = &client.connection.out();
   if (!accepts_work) return;

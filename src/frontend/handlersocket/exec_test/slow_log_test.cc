@@ -85,7 +85,7 @@ TEST_F(SlowLogTest, RepliesThatWereHeldForLongAreOneEntry) {
   const std::unique_ptr<Frontend> frontend = test_.make_frontend();
   TurnClient turn;
   turn.frontend = frontend.get();
-  turn.since_ns = 1'000'000;
+  turn.Begin(1'000'000, 0);
   turn.held_from_ns = 2'000'000;
   std::vector<SlowLog::Noted> noted;
   const auto note = [&](uint32_t items, int64_t slow_us) {

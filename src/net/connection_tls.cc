@@ -15,8 +15,8 @@ namespace {
 
 /// How many times Send encrypts and sends before other connections get their turn: 1 MiB.
 constexpr unsigned kSendRoundsMax = 16;
-/// The bytes of records that may wait for a handshake to use them.
-constexpr size_t kHandshakeRoomBytes = BufferPool::kBufferBytesMax;
+/// Bytes of records that one receive may take off the socket before OpenSSL has used them.
+constexpr size_t kRecordRoomBytes = BufferPool::kBufferBytesMax;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ TlsStream::Status Connection::Handshake() {
     const bool goes_on = status == TlsStream::Status::kNeedsInput && reachable;
     if (status == TlsStream::Status::kDone && reachable) return status;
     if (goes_on) {
-      const Received received = ReceiveInto(tls_->received(), kHandshakeRoomBytes);
+      const Received received = ReceiveInto(tls_->received(), kRecordRoomBytes);
       if (received.status == ReceiveStatus::kBytes) continue;
       if (received.status == ReceiveStatus::kWouldBlock && !received.may_have_more) return status;
       if (received.status == ReceiveStatus::kWouldBlock) continue;
@@ -58,7 +58,7 @@ Connection::Received Connection::ReceiveTls(size_t in_bytes_max) {
   if (in_.capacity() == 0) in_ = context_->buffers.Take();
   Received received{ReceiveStatus::kBytes, 0, true};
   if (!tls_->has_undecrypted()) {
-    received = ReceiveInto(tls_->received(), kHandshakeRoomBytes);
+    received = ReceiveInto(tls_->received(), kRecordRoomBytes);
     if (received.status != ReceiveStatus::kBytes) return received;
   }
   switch (tls_->Decrypt(in_, in_bytes_max)) {

@@ -62,6 +62,12 @@ Connection::Ready Connection::OnEvents(uint32_t events) {
           send_blocked_ && (events & EPOLLOUT) != 0};
 }
 
+std::string_view Connection::Peek(std::span<char> room, bool* ended) const {
+  const ssize_t count = recv(fd_.get(), room.data(), room.size(), MSG_PEEK);
+  *ended = count == 0 || (count < 0 && !IsWouldBlock(errno));
+  return {room.data(), count > 0 ? static_cast<size_t>(count) : 0};
+}
+
 Connection::Received Connection::Receive(size_t in_bytes_max) {
   if (state_ == State::kBroken) return {ReceiveStatus::kError};
   if ((WantedEvents() & EPOLLIN) == 0) {

@@ -20,12 +20,6 @@ constexpr size_t kRecordRoomBytes = BufferPool::kBufferBytesMax;
 
 }  // namespace
 
-std::string_view Connection::Peek(std::span<char> room, bool* ended) const {
-  const ssize_t count = recv(fd_.get(), room.data(), room.size(), MSG_PEEK);
-  *ended = count == 0 || (count < 0 && !IsWouldBlock(errno));
-  return {room.data(), count > 0 ? static_cast<size_t>(count) : 0};
-}
-
 void Connection::StartTls(std::unique_ptr<TlsStream> tls) {
   ROWSOCKET_REQUIRE(tls_ == nullptr && tls != nullptr && out_.empty());
   tls_ = std::move(tls);

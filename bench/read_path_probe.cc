@@ -134,7 +134,7 @@ class Probe {
       handlersocket::RowEncoder rows(3, settings_.limits.reply_bytes_max, &out_.bytes());
       Require(SendRow(rows));
       rows.Finish();
-      out_.ReleaseGate();
+      out_.ReleaseToGate();
       if (out_.sendable_bytes() > (1u << 15)) out_.Consume(out_.sendable_bytes());
     }
   }

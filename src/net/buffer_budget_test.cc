@@ -19,7 +19,7 @@ struct Ends {
 
   bool Answer(size_t bytes) {
     connection.out().bytes().Append(std::string(bytes, 'x'));
-    connection.out().ReleaseGate();
+    connection.out().ReleaseToGate();
     connection.ReleaseEmptyBuffers();
     return connection.CountBuffers();
   }

@@ -41,7 +41,7 @@ TEST(Connection, SendsNothingThatTheGateHolds) {
   f.connection.out().bytes().Append("read ");
   f.connection.out().HoldGate();
   f.connection.out().bytes().Append("write ");
-  f.connection.out().ReleaseGate();
+  f.connection.out().ReleaseToGate();
   EXPECT_EQ(5u, f.connection.Send().bytes);
   EXPECT_EQ("read ", ReadExactly(f.client.get(), 5));
   EXPECT_EQ(0u, f.connection.Send().bytes);
@@ -319,7 +319,7 @@ TEST(Connection, SteadyStateAllocatesNothing) {
     for (const auto& connection : connections) {
       connection->out().bytes().Append(connection->in().view());
       connection->in().Consume(8);
-      connection->out().ReleaseGate();
+      connection->out().ReleaseToGate();
       ASSERT_EQ(8u, connection->Send().bytes);
       connection->ReleaseEmptyBuffers();
       ASSERT_TRUE(connection->UpdateInterest(loop, connection.get()));

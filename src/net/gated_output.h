@@ -5,10 +5,10 @@
 //              front           released         held from        end
 //
 // Bytes are sendable only after somebody has released them; appending releases nothing.
-// ReleaseGate lets everything go up to the first reply that waits for a commit; that reply and all
-// behind it go when OpenGate says that the commit is durable.
+// ReleaseToGate lets everything go up to the first reply that waits for a commit; that reply and
+// all behind it go when OpenGate says that the commit is durable.
 //
-//   reads only:  append... ReleaseGate
+//   reads only:  append... ReleaseToGate
 //   a write:     HoldGate append... commit  OpenGate  | DropGated, append..., ...
 //
 // Positions count bytes since the connection began, so they stay true while bytes leave in front.
@@ -44,8 +44,8 @@ class GatedOutput {
 
   bool is_gate_held() const { return held_from_ != kNotHeld; }
 
-  /// Makes all bytes appended so far sendable; while the gate is held, no further byte becomes so.
-  void ReleaseGate() {
+  /// Makes the bytes in front of the gate sendable: all appended so far where no gate is held.
+  void ReleaseToGate() {
     if (!is_gate_held()) released_ = End();
     Check();
   }
@@ -53,14 +53,14 @@ class GatedOutput {
   /// The reply of a write comes next: the bytes appended before it become sendable (unless they
   /// wait for an earlier write), the bytes appended from here on do not.
   void HoldGate() {
-    ReleaseGate();
+    ReleaseToGate();
     if (!is_gate_held()) held_from_ = End();
   }
 
   /// Every write answered so far is durable: all appended so far becomes sendable.
   void OpenGate() {
     held_from_ = kNotHeld;
-    ReleaseGate();
+    ReleaseToGate();
   }
 
   /// Takes back all bytes that were not released: the batch failed, and its replies are written

@@ -14,7 +14,7 @@ TEST(GatedOutput, NothingIsSendableBeforeItIsReleased) {
   out.bytes().Append("read");
   EXPECT_EQ("", out.sendable());
   EXPECT_EQ(4u, out.unsent_bytes());
-  out.ReleaseGate();
+  out.ReleaseToGate();
   EXPECT_EQ("read", out.sendable());
 }
 
@@ -24,9 +24,9 @@ TEST(GatedOutput, HoldLetsGoOnlyEarlierBytes) {
   out.HoldGate();
   out.bytes().Append("write ");
   EXPECT_EQ("read ", out.sendable());
-  out.ReleaseGate();
+  out.ReleaseToGate();
   out.bytes().Append("read behind it ");
-  out.ReleaseGate();
+  out.ReleaseToGate();
   EXPECT_EQ("read ", out.sendable());
   out.OpenGate();
   EXPECT_EQ("read write read behind it ", out.sendable());
@@ -51,7 +51,7 @@ TEST(GatedOutput, DropTakesBackOnlyUnreleasedBytes) {
   out.bytes().Append("success ");
   out.DropGated();
   EXPECT_TRUE(out.is_gate_held());
-  out.ReleaseGate();
+  out.ReleaseToGate();
   EXPECT_EQ("read ", out.sendable());
   out.bytes().Append("failure ");
   EXPECT_EQ("read ", out.sendable());
@@ -62,10 +62,10 @@ TEST(GatedOutput, DropTakesBackOnlyUnreleasedBytes) {
 TEST(GatedOutput, DropWithoutHoldTakesBackUnreleasedBytes) {
   GatedOutput out;
   out.bytes().Append("kept ");
-  out.ReleaseGate();
+  out.ReleaseToGate();
   out.bytes().Append("dropped ");
   out.DropGated();
-  out.ReleaseGate();
+  out.ReleaseToGate();
   EXPECT_EQ("kept ", out.sendable());
 }
 
@@ -126,7 +126,7 @@ TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
           append(1 + static_cast<int>(random() % 5));
           break;
         case 2:
-          out.ReleaseGate();
+          out.ReleaseToGate();
           break;
         case 3:
           durable = batch;
@@ -152,7 +152,7 @@ TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
 TEST(GatedOutputDeathTest, CuttingAwayReleasedBytesIsCaught) {
   GatedOutput out;
   out.bytes().Append("reply");
-  out.ReleaseGate();
+  out.ReleaseToGate();
   out.bytes().Truncate(2);
   EXPECT_DEATH(out.sendable(), "released_");
 }

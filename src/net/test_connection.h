@@ -32,7 +32,7 @@ struct ConnectionFixture {
 
   void Reply(std::string_view bytes) {
     connection.out().bytes().Append(bytes);
-    connection.out().ReleaseGate();
+    connection.out().ReleaseToGate();
   }
   /// Waits until the kernel has something to say to the server's side, then receives.
   Connection::Received ReceiveNext(size_t in_bytes_max = kLineBytesMax) {

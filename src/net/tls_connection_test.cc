@@ -64,7 +64,7 @@ class TlsConnectionTest : public ::testing::Test {
   }
   void Reply(std::string_view bytes) {
     connection_->out().bytes().Append(bytes);
-    connection_->out().ReleaseGate();
+    connection_->out().ReleaseToGate();
   }
   Connection::Received ReceiveNext(size_t in_bytes_max = kLineBytesMax) {
     EXPECT_TRUE(WaitFor(connection_->fd(), POLLIN));

@@ -61,7 +61,7 @@ class TlsStreamTest : public ::testing::Test {
   }
   void Reply(std::string_view bytes) {
     out_.bytes().Append(bytes);
-    out_.ReleaseGate();
+    out_.ReleaseToGate();
   }
 
   TestTlsContext context_;

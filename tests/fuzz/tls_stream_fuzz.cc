@@ -81,7 +81,7 @@ class Fuzz {
         break;
       case 5:
         out_.bytes().Append(bytes);
-        out_.ReleaseGate();
+        out_.ReleaseToGate();
         break;
       case 6:
         out_.HoldGate();

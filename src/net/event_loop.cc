@@ -39,16 +39,16 @@ bool EventLoop::Remove(int fd) { return epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, f
 
 std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) {
   if (timeout_ms != 0) {
-    Owner expected = Owner::kAwake;
+    OwnerState expected = OwnerState::kAwake;
     // If another thread has called Wake since the last Wait, look at what is ready, but do not
     // sleep.
-    if (!owner_.compare_exchange_strong(expected, Owner::kAsleep)) timeout_ms = 0;
+    if (!owner_state_.compare_exchange_strong(expected, OwnerState::kAsleep)) timeout_ms = 0;
   }
   const int count =
       epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   // An exchange, not a store: the owner then sees everything that was pushed before the Wake whose
   // mark the exchange takes away.
-  owner_.exchange(Owner::kAwake);
+  owner_state_.exchange(OwnerState::kAwake);
   size_t kept = count > 0 ? static_cast<size_t>(count) : 0;
   for (size_t i = 0; i < kept; ++i) {
     if (events[i].tag() != this) continue;
@@ -59,7 +59,7 @@ std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) 
 }
 
 void EventLoop::Wake() {
-  if (owner_.exchange(Owner::kNotified) != Owner::kAsleep) return;
+  if (owner_state_.exchange(OwnerState::kNotified) != OwnerState::kAsleep) return;
   const uint64_t one = 1;
   // write cannot fail, except for a counter at 2^64 - 1.
   [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));

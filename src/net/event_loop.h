@@ -59,11 +59,12 @@ class EventLoop {
   void Wake();
 
  private:
-  enum class Owner : uint8_t { kAwake, kAsleep, kNotified };
+  /// kNotified: Wake was called, so that the next Wait does not sleep.
+  enum class OwnerState : uint8_t { kAwake, kAsleep, kNotified };
 
   UniqueFd epoll_;
   UniqueFd wake_;
-  std::atomic<Owner> owner_{Owner::kAwake};
+  std::atomic<OwnerState> owner_state_{OwnerState::kAwake};
 };
 
 }  // namespace rowsocket::net

@@ -103,11 +103,11 @@ class ListParser {
     return true;
   }
 
-  void AddTcp(std::string host, bool skipped_without_family) {
+  void AddTcp(std::string host, bool may_be_skipped) {
     Address address;
     address.host = std::move(host);
     address.port = port_;
-    address.skipped_without_family = skipped_without_family;
+    address.may_be_skipped = may_be_skipped;
     Add(std::move(address));
   }
 
@@ -116,7 +116,7 @@ class ListParser {
     // be skipped in silence.
     for (Address& known : addresses_) {
       if (ToText(known) != ToText(address)) continue;
-      known.skipped_without_family &= address.skipped_without_family;
+      known.may_be_skipped &= address.may_be_skipped;
       return;
     }
     addresses_.push_back(std::move(address));

@@ -102,16 +102,16 @@ TEST(Address, OnlyMeaningsAmongSeveralMayBeSkipped) {
   const auto all = ParseAddresses("* 127.0.0.1", "9998", {}, &error);
   ASSERT_TRUE(all);
   ASSERT_EQ(3u, all->size());
-  EXPECT_TRUE((*all)[0].skipped_without_family);
-  EXPECT_TRUE((*all)[1].skipped_without_family);
-  EXPECT_FALSE((*all)[2].skipped_without_family);
+  EXPECT_TRUE((*all)[0].may_be_skipped);
+  EXPECT_TRUE((*all)[1].may_be_skipped);
+  EXPECT_FALSE((*all)[2].may_be_skipped);
 
   // `::` is also named alone, so this address must be there.
   const auto named = ParseAddresses("* ::", "9998", {}, &error);
   ASSERT_TRUE(named);
   ASSERT_EQ(2u, named->size());
-  EXPECT_TRUE((*named)[0].skipped_without_family);
-  EXPECT_FALSE((*named)[1].skipped_without_family);
+  EXPECT_TRUE((*named)[0].may_be_skipped);
+  EXPECT_FALSE((*named)[1].may_be_skipped);
 }
 
 TEST(Address, Loopback) {

@@ -38,7 +38,7 @@ std::string TcpAdvice(int error, const VariableNames& variables) {
   }
 }
 
-bool IsMissingFamily(const Address& address, int error) {
+bool MachineLacks(const Address& address, int error) {
   const bool v6 = address.host.find(':') != std::string::npos;
   return error == EAFNOSUPPORT || (v6 && error == EADDRNOTAVAIL);
 }
@@ -148,7 +148,7 @@ bool Listener::OpenTcp(const ListenOptions& options, OpenError* error) {
   if (failure != 0) {
     fd_.Reset();
     error->text = CannotListen(address_, ErrnoText(failure), TcpAdvice(failure, options.variables));
-    error->family_missing = IsMissingFamily(address_, failure);
+    error->machine_lacks_address = MachineLacks(address_, failure);
     return false;
   }
   address_.port = BoundPort(fd_.get());
@@ -245,7 +245,7 @@ std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& a
     std::optional<Listener> listener = Listener::Open(address, options, &failure);
     if (listener) {
       listeners.push_back(std::move(*listener));
-    } else if (address.skipped_without_family && failure.family_missing) {
+    } else if (address.may_be_skipped && failure.machine_lacks_address) {
       notes->push_back(failure.text);
       *error = std::move(failure.text);
     } else {

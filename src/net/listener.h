@@ -43,7 +43,8 @@ class Listener {
 
   struct OpenError {
     std::string text;
-    bool family_missing = false;  ///< This machine does not have that kind of address at all.
+    /// The machine lacks the address family, or, of IPv6, this address.
+    bool machine_lacks_address = false;
   };
 
   /// Binds and listens.
@@ -79,9 +80,8 @@ class Listener {
   ino_t file_inode_ = 0;
 };
 
-/// Opens all of `addresses`. Addresses that may be skipped on a machine without their address
-/// family are told in `*notes`; any other failure, or no address left to listen on, fails the whole
-/// call.
+/// Opens all of `addresses`. Addresses that may be skipped, and that the machine lacks, are told in
+/// `*notes`; any other failure, or no address left to listen on, fails the whole call.
 std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& addresses,
                                                    const ListenOptions& options,
                                                    std::vector<std::string>* notes,

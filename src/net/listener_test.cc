@@ -239,14 +239,14 @@ TEST(Listener, AFreedAddressIsAnotherListenersWhileTheFirstIsOpen) {
   EXPECT_EQ(Status::kNone, second->Accept().status);
 }
 
-TEST(Listener, OpenListenersSkipsOnlyMissingFamilies) {
+TEST(Listener, OpenListenersSkipsOnlyWhatTheMachineLacks) {
   Address missing = Tcp("2001:db8::1", 9998);  // documentation prefix: no machine has this address
   std::vector<std::string> notes;
   std::string error;
   EXPECT_FALSE(OpenListeners({Tcp("127.0.0.1"), missing}, {}, &notes, &error));
   EXPECT_TRUE(Contains(error, "[2001:db8::1]:9998")) << error;
 
-  missing.skipped_without_family = true;
+  missing.may_be_skipped = true;
   const auto some = OpenListeners({Tcp("127.0.0.1"), missing}, {}, &notes, &error);
   ASSERT_TRUE(some) << error;
   EXPECT_EQ(1u, some->size());
@@ -258,7 +258,7 @@ TEST(Listener, OpenListenersSkipsOnlyMissingFamilies) {
   EXPECT_FALSE(error.empty());
 
   Address taken = (*some)[0].address();
-  taken.skipped_without_family = true;
+  taken.may_be_skipped = true;
   EXPECT_FALSE(OpenListeners({Tcp("127.0.0.1"), taken}, {}, &notes, &error));
   EXPECT_TRUE(Contains(error, "already in use")) << error;
 }

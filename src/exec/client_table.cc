@@ -179,7 +179,7 @@ ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) con
   info.idle_ms = std::max<int64_t>(0, core_.clock.now_ms - client.active_ms());
   info.requests = client.frontend->answers();
   info.errors = client.frontend->errors();
-  info.buffered_bytes = client.connection.buffered_bytes();
+  info.buffered_bytes = client.connection.held_bytes();
   return info;
 }
 

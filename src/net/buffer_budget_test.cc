@@ -61,7 +61,7 @@ TEST(BufferBudget, SmallBuffersMayStayWhereAllConnectionsHoldTooMuch) {
   EXPECT_LT(budget.held_bytes(), kLarge);
 }
 
-TEST(BufferBudget, CountsWhatTheOwnerKeepsForAConnection) {
+TEST(BufferBudget, CountsWhatTheOwnerHoldsForAConnection) {
   BufferBudget budget;
   budget.SetMax(kLarge);
   ConnectionContext context;
@@ -73,7 +73,7 @@ TEST(BufferBudget, CountsWhatTheOwnerKeepsForAConnection) {
     EXPECT_FALSE(large.connection.CountBuffers(kLarge));
     EXPECT_EQ(100u, budget.held_bytes());
     EXPECT_TRUE(large.connection.CountBuffers(200));
-    EXPECT_EQ(200u, large.connection.buffered_bytes());
+    EXPECT_EQ(200u, large.connection.held_bytes());
     EXPECT_TRUE(large.connection.CountBuffers());
     EXPECT_EQ(100u, budget.held_bytes());
   }

@@ -28,7 +28,7 @@ static_assert(sizeof(Connection) <= 128);
 Connection::~Connection() {
   if (tls_ != nullptr) [[unlikely]]
     SayEndOfTls();
-  if (counted_bytes_ != 0) context_->budget->Change(counted_bytes_, 0);
+  if (held_bytes_ != 0) context_->budget->Change(held_bytes_, 0);
   context_->buffers.Give(in_);
   context_->buffers.Give(out_.bytes());
 }
@@ -184,21 +184,21 @@ void Connection::ReleaseEmptyBuffers() {
   }
 }
 
-bool Connection::CountBuffers(size_t owned_bytes) {
-  const auto held_bytes = [this, owned_bytes] {
+bool Connection::CountBuffers(size_t owner_held_bytes) {
+  const auto held_now = [this, owner_held_bytes] {
     const size_t records = tls_ == nullptr ? 0 : tls_->held_bytes();
-    return in_.capacity() + out_.bytes().capacity() + records + owned_bytes;
+    return in_.capacity() + out_.bytes().capacity() + records + owner_held_bytes;
   };
   // The usual case: no cache line of another thread is written to.
-  if (held_bytes() == counted_bytes_ && counted_bytes_ <= BufferPool::kBufferBytesMax) return true;
+  if (held_now() == held_bytes_ && held_bytes_ <= BufferPool::kBufferBytesMax) return true;
   if (context_->budget == nullptr) return true;
   const auto may_stay = [this](size_t bytes) {
-    const bool fits = context_->budget->Change(std::exchange(counted_bytes_, bytes), bytes);
+    const bool fits = context_->budget->Change(std::exchange(held_bytes_, bytes), bytes);
     return fits || bytes <= BufferPool::kBufferBytesMax;
   };
-  if (may_stay(held_bytes())) return true;
+  if (may_stay(held_now())) return true;
   ReleaseEmptyBuffers();
-  if (may_stay(held_bytes())) return true;
+  if (may_stay(held_now())) return true;
   // The bytes leave the budget now: else the connections that are looked at next would be closed
   // for them.
   may_stay(0);

@@ -147,13 +147,13 @@ class Connection {
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void ReleaseEmptyBuffers();
   /// End of a turn, after ReleaseEmptyBuffers: tells the budget what this connection still holds.
-  /// `owned_bytes`: what its owner keeps for it beside its buffers. False if all connections
+  /// `owner_held_bytes`: what its owner holds for it beside its buffers. False if all connections
   /// together hold too much and this connection holds more than small buffers: the owner is to
   /// destroy it.
-  bool CountBuffers(size_t owned_bytes = 0);
+  bool CountBuffers(size_t owner_held_bytes = 0);
 
-  /// The bytes of its buffers, and what its owner kept for it, at the end of its last turn.
-  size_t buffered_bytes() const { return counted_bytes_; }
+  /// The bytes of its buffers, and what its owner held for it, at the end of its last turn.
+  size_t held_bytes() const { return held_bytes_; }
 
   /// EPOLLIN and EPOLLOUT as the state needs them.
   uint32_t WantedEvents() const;
@@ -201,7 +201,7 @@ class Connection {
     uint32_t discarded_bytes_;  ///< kLingering: how many bytes were thrown away.
   };
   ConnectionContext* context_;
-  size_t counted_bytes_ = 0;  ///< The bytes that the budget knows of.
+  size_t held_bytes_ = 0;  ///< The bytes that the budget knows of.
   uint32_t interest_ = 0;
   State state_ = State::kServing;
   bool input_wanted_ = true;

@@ -206,7 +206,7 @@ void ClientTable::Send(Client& client) {
     return;
   }
   if (!has_work) client.connection.ReleaseEmptyBuffers();
-  if (!client.connection.CountBuffers(client.frontend->kept_bytes()))
+  if (!client.connection.CountBuffers(client.frontend->held_bytes()))
     return Lose(client, Loss::kBuffers);
   if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
 }

@@ -9,7 +9,7 @@
 // not get what was lacking: otherwise the worker would parse for ever.
 // Threads: the worker's; Execute, MayShareRow, Reply, ReplyError, Finished, VisitRows and AddWrites
 // run on the turn's thread, which is the worker's, its batch executor's or a lane's. While the
-// connection is away the worker calls name(), account(), answers(), errors(), kept_bytes(),
+// connection is away the worker calls name(), account(), answers(), errors(), held_bytes(),
 // input_bytes_max, authenticated and ShowWaits alone: what runs on the turn's thread changes
 // nothing that those look at, but for what is atomic.
 // Lifetime: items hold views of the input and of the arena (invariant I2).
@@ -127,9 +127,9 @@ class Frontend {
   uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
   uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
-  /// The bytes of its client that the frontend keeps from one turn to the next: they count as those
+  /// The bytes of its client that the frontend holds from one turn to the next: they count as those
   /// of the connection's buffers do.
-  size_t kept_bytes() const { return kept_bytes_.load(std::memory_order_relaxed); }
+  size_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }
 
   /// The connection's number in the ConnectionBook; 0: it has none.
   uint64_t connection_id() const { return connection_id_; }
@@ -211,8 +211,8 @@ class Frontend {
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 
  protected:
-  /// To be called when kept_bytes() is to be another number.
-  void SetKeptBytes(size_t bytes) { kept_bytes_.store(bytes, std::memory_order_relaxed); }
+  /// To be called when held_bytes() is to be another number.
+  void SetHeldBytes(size_t bytes) { held_bytes_.store(bytes, std::memory_order_relaxed); }
   /// Counts an answer of a command that its protocol has refused and for which the engine has no
   /// error. Call it from Finished.
   void CountRefusal() { Add(errors_, 1); }
@@ -228,7 +228,7 @@ class Frontend {
   bool (*tells_accesses_)() = nullptr;
   std::atomic<uint64_t> answers_{0};
   std::atomic<uint64_t> errors_{0};
-  std::atomic<size_t> kept_bytes_{0};
+  std::atomic<size_t> held_bytes_{0};
 };
 
 }  // namespace rowsocket::exec

@@ -95,7 +95,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
     watched_.Fail();
   else
     return;
-  ShowKeptBytes();
+  ShowHeldBytes();
 }
 
 exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
@@ -107,7 +107,7 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
   own_client_.activity().queued.store(
       state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
       std::memory_order_relaxed);
-  ShowKeptBytes();
+  ShowHeldBytes();
   finder_.EndParse(step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen);
   own_client_.replies().SetSkipInTurn(step.parsed == Parsed::kItem && !item->is_silent() &&
                                       RespWorkOf(*item).is_skipped);

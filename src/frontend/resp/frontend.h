@@ -210,8 +210,8 @@ class RespFrontend final : public exec::Frontend {
   /// To be called when the connection's name, state or account has changed.
   void ShowFacts() { own_client_.Show(state_, account()); }
   /// To be called when what is queued, watched or open has changed.
-  void ShowKeptBytes() {
-    SetKeptBytes(state_.multi_bytes + watched_.kept_bytes() + finder_.kept_bytes());
+  void ShowHeldBytes() {
+    SetHeldBytes(state_.multi_bytes + watched_.held_bytes() + finder_.held_bytes());
   }
 
   const RespSettings& settings_;

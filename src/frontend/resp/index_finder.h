@@ -38,8 +38,8 @@ class RespIndexFinder {
   /// may.
   bool has_many() const;
   /// The memory of open indexes that counts as the connection's: none where there are few.
-  size_t kept_bytes() const {
-    const size_t bytes = shapes_.kept_bytes();
+  size_t held_bytes() const {
+    const size_t bytes = shapes_.held_bytes();
     return bytes > model::kRespShapeBytesUncounted ? bytes : 0;
   }
   /// Closes the indexes. To be called while no item uses one.

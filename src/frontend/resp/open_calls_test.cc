@@ -114,19 +114,19 @@ TEST_F(RespTest, ManyOpenIndexesAreClosedBeforeTheNextTurn) {
   EXPECT_EQ(model::kRespShapeColumnsMax / kFields + 1, number);
   frontend_->Rewind();
   EXPECT_TRUE(Ask(GetFields(kFields, number)).starts_with("*4000\r\n"));
-  EXPECT_LT(frontend_->kept_bytes(), 2 * kFields * 100) << "only this one is open";
+  EXPECT_LT(frontend_->held_bytes(), 2 * kFields * 100) << "only this one is open";
 }
 
 TEST_F(RespTest, TheMemoryOfManyOpenIndexesIsHeld) {
   constexpr size_t kFields = 4000, kNameBytes = 30;
   Ask("HGET t:1 v");
   Ask("HMGET t:1 v w");
-  EXPECT_EQ(0u, frontend_->kept_bytes());
+  EXPECT_EQ(0u, frontend_->held_bytes());
   size_t before = 0;
   for (size_t number = 1; number < 5; ++number) {
     Ask(GetFields(kFields, number));
-    EXPECT_LT(before + kFields * kNameBytes, frontend_->kept_bytes());
-    before = frontend_->kept_bytes();
+    EXPECT_LT(before + kFields * kNameBytes, frontend_->held_bytes());
+    before = frontend_->held_bytes();
   }
 }
 

@@ -70,7 +70,7 @@ class RespShapes {
   size_t columns() const { return columns_; }
   /// About the memory of all of this, and of the columns of each index, which connections share
   /// where they name the same.
-  size_t kept_bytes() const {
+  size_t held_bytes() const {
     constexpr size_t kShapeBytes = 128, kColumnBytes = 32;
     return size() * kShapeBytes + columns_ * kColumnBytes + bytes_;
   }

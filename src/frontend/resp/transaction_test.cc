@@ -278,21 +278,21 @@ TEST_F(RespTest, WhatIsQueuedOrWatchedIsHeld) {
   frontend_.emplace(settings_);
   const std::string value(1000, 'x');
   Ask("MULTI");
-  EXPECT_EQ(0u, frontend_->kept_bytes());
+  EXPECT_EQ(0u, frontend_->held_bytes());
   EXPECT_EQ("+QUEUED\r\n", Ask("SET a " + value));
-  const size_t held = frontend_->kept_bytes();
+  const size_t held = frontend_->held_bytes();
   EXPECT_LT(value.size(), held);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Ask("SET a " + value).starts_with("-TOOLARGE"));
-  EXPECT_EQ(held, frontend_->kept_bytes()) << "what was refused is not kept";
+  EXPECT_EQ(held, frontend_->held_bytes()) << "what was refused is not kept";
   Ask("DISCARD");
-  EXPECT_EQ(0u, frontend_->kept_bytes());
+  EXPECT_EQ(0u, frontend_->held_bytes());
   Ask("WATCH " + value);
-  EXPECT_LT(value.size(), frontend_->kept_bytes());
+  EXPECT_LT(value.size(), frontend_->held_bytes());
   Ask("MULTI");
   Ask("SET a " + value);
-  EXPECT_LT(2 * value.size(), frontend_->kept_bytes());
+  EXPECT_LT(2 * value.size(), frontend_->held_bytes());
   Ask("EXEC");
-  EXPECT_EQ(0u, frontend_->kept_bytes()) << "few open indexes do not count";
+  EXPECT_EQ(0u, frontend_->held_bytes()) << "few open indexes do not count";
 }
 
 TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {

@@ -51,7 +51,7 @@ class RespWatchedKeys {
   bool has_failed() const { return fails_coming_ || (has_failed_ && !ends_seen_); }
 
   /// The memory that the keys of WATCHes which have their answers take.
-  size_t kept_bytes() const { return seen_.size() * sizeof(Seen) + (has_too_many_ ? 0 : bytes_); }
+  size_t held_bytes() const { return seen_.size() * sizeof(Seen) + (has_too_many_ ? 0 : bytes_); }
 
   /// How many keys an EXEC that comes now compares: more than kRespWatchedKeysMax where they are
   /// too many.

@@ -60,14 +60,14 @@ void RespInfo::AddError(uint8_t error, uint32_t number, bool is_rejected, uint64
   static_assert(std::size(kErrorNames) + 1 < kErrorsMax);
   LookForFlush(flushes);
   if (error < kErrorsMax) errors_[error].fetch_add(1, std::memory_order_relaxed);
-  if (number > kCommandsMax) return;
+  if (number >= kRespCommandNumbers) return;
   auto& counters = is_rejected || error <= kLastRejection + 1 ? rejected_ : failed_;
   counters[number].fetch_add(1, std::memory_order_relaxed);
 }
 
 RespFailures RespInfo::failures(uint32_t number, uint64_t flushes) {
   LookForFlush(flushes);
-  if (number > kCommandsMax) return {};
+  if (number >= kRespCommandNumbers) return {};
   return {rejected_[number].load(std::memory_order_relaxed),
           failed_[number].load(std::memory_order_relaxed)};
 }
@@ -97,10 +97,10 @@ int64_t RespInfo::uptime_s() const { return (base::CoarseNowMs() - started_ms_) 
 
 std::string RespInfo::RefusedLines() const {
   std::string lines;
-  for (size_t i = 0; i < RespCommands().size() && i < refused_.size(); ++i) {
-    const uint64_t count = refused_[i].load(std::memory_order_relaxed);
+  for (uint32_t number = 1; number < kRespCommandNumbers; ++number) {
+    const uint64_t count = refused_[number].load(std::memory_order_relaxed);
     if (count == 0) continue;
-    lines.append("refused_").append(RespCommands()[i].name).append(":");
+    lines.append("refused_").append(RespCommandName(number)).append(":");
     lines.append(std::to_string(count)).append("\r\n");
   }
   return lines;

@@ -55,8 +55,7 @@ class RespInfo {
   }
   /// REQUIRES: `command` is one of RespCommands().
   void AddRefused(const RespCommand& command) {
-    const auto at = static_cast<size_t>(&command - RespCommands().data());
-    if (at < refused_.size()) refused_[at].fetch_add(1, std::memory_order_relaxed);
+    refused_[NumberOf(command)].fetch_add(1, std::memory_order_relaxed);
   }
 
   /// An error reply to a command. `number`: the command's (RespCommandName). `flushes`: of the
@@ -77,18 +76,16 @@ class RespInfo {
   std::string RefusedLines() const;
 
  private:
-  static constexpr size_t kCommandsMax = 320;
-
   std::string run_id_;  ///< 40 hexadecimal digits, chosen anew at each start.
   const int64_t started_ms_;
   std::atomic<uint64_t> commands_{0}, hits_{0}, misses_{0};
-  std::array<std::atomic<uint64_t>, kCommandsMax> refused_{};
+  std::array<std::atomic<uint64_t>, kRespCommandNumbers> refused_{};  ///< By number.
   /// Begins to count errors anew where the latencies have.
   void LookForFlush(uint64_t flushes);
   static constexpr size_t kErrorsMax = 32;
   std::atomic<uint64_t> flushes_{0};
   std::array<std::atomic<uint64_t>, kErrorsMax> errors_{};
-  std::array<std::atomic<uint64_t>, kCommandsMax + 1> rejected_{}, failed_{};
+  std::array<std::atomic<uint64_t>, kRespCommandNumbers> rejected_{}, failed_{};  ///< By number.
 };
 
 /// Bytes of memory that the server's process has; 0: unknown.

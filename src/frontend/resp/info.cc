@@ -21,17 +21,21 @@ std::string RandomHex(size_t digits) {
   return text;
 }
 
-/// First words of error replies. Those up to kLastRejection say that nothing was tried.
-constexpr std::string_view kErrorNames[] = {
-    "NOAUTH",   "NOPERM",       "NOTSERVED",  "READONLY",  "RATE",      "NEEDTLS",
-    "OFFLINE",  "ERR",          "CONSTRAINT", "EXECABORT", "GUARD",     "KILLED",
-    "NOFIELD",  "NOPROTO",      "NOROW",      "NOSCRIPT",  "NOSTORE",   "NOTABLE",
-    "NOTOKENS", "TOKENDIFFERS", "TOOLARGE",   "TRYAGAIN",  "WRONGPASS", "WRONGTYPE"};
-constexpr size_t kLastRejection = 6;
-constexpr std::string_view kOtherError = "OTHER";
+/// First words of error replies that say that nothing was tried. Their numbers begin with 1.
+constexpr std::string_view kRejections[] = {"NOAUTH", "NOPERM",  "NOTSERVED", "READONLY",
+                                            "RATE",   "NEEDTLS", "OFFLINE"};
+/// First words of other error replies, whose numbers come behind those of the rejections.
+constexpr std::string_view kFailures[] = {
+    "ERR",          "CONSTRAINT", "EXECABORT", "GUARD",     "KILLED",   "NOFIELD",
+    "NOPROTO",      "NOROW",      "NOSCRIPT",  "NOSTORE",   "NOTABLE",  "NOTOKENS",
+    "TOKENDIFFERS", "TOOLARGE",   "TRYAGAIN",  "WRONGPASS", "WRONGTYPE"};
+/// The number of all other words together.
+constexpr size_t kOtherError = std::size(kRejections) + std::size(kFailures) + 1;
 
 std::string_view ErrorName(size_t error) {
-  return error <= std::size(kErrorNames) ? kErrorNames[error - 1] : kOtherError;
+  if (error == kOtherError) return "OTHER";
+  if (error <= std::size(kRejections)) return kRejections[error - 1];
+  return kFailures[error - std::size(kRejections) - 1];
 }
 
 double Seconds(const timeval& time) {
@@ -43,8 +47,9 @@ double Seconds(const timeval& time) {
 uint8_t RespErrorOf(std::string_view reply) {
   if (reply.starts_with('-')) reply.remove_prefix(1);
   const std::string_view word = reply.substr(0, reply.find(' '));
-  const auto* const found = std::find(std::begin(kErrorNames), std::end(kErrorNames), word);
-  return static_cast<uint8_t>(found - std::begin(kErrorNames)) + 1;
+  size_t error = 1;
+  while (error != kOtherError && ErrorName(error) != word) ++error;
+  return static_cast<uint8_t>(error);
 }
 
 void RespInfo::LookForFlush(uint64_t flushes) {
@@ -57,11 +62,11 @@ void RespInfo::LookForFlush(uint64_t flushes) {
 }
 
 void RespInfo::AddError(uint8_t error, uint32_t number, bool is_rejected, uint64_t flushes) {
-  static_assert(std::size(kErrorNames) + 1 < kErrorsMax);
+  static_assert(kOtherError < kErrorsMax);
   LookForFlush(flushes);
   if (error < kErrorsMax) errors_[error].fetch_add(1, std::memory_order_relaxed);
   if (number >= kRespCommandNumbers) return;
-  auto& counters = is_rejected || error <= kLastRejection + 1 ? rejected_ : failed_;
+  auto& counters = is_rejected || error <= std::size(kRejections) ? rejected_ : failed_;
   counters[number].fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -75,7 +80,7 @@ RespFailures RespInfo::failures(uint32_t number, uint64_t flushes) {
 std::string RespInfo::ErrorLines(uint64_t flushes) {
   LookForFlush(flushes);
   std::string lines;
-  for (size_t error = 1; error <= std::size(kErrorNames) + 1; ++error) {
+  for (size_t error = 1; error <= kOtherError; ++error) {
     const uint64_t count = errors_[error].load(std::memory_order_relaxed);
     if (count == 0) continue;
     lines.append("errorstat_").append(ErrorName(error)).append(":count=");

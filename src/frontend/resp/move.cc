@@ -10,7 +10,6 @@
 namespace rowsocket::frontend {
 
 using engine::Outcome;
-using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
@@ -39,8 +38,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   move.flags = row.flags();
   CountLookup(work, call, move.is_taken);
   if (!move.is_taken && move.removes) {
-    work.wrong = "ERR no such key";
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, "ERR no such key");
   }
   Moved& moved = MovedHere();
   moved.value = move.is_taken ? row.value() : std::string_view();
@@ -67,8 +65,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
     return outcome;
   }
   if (call.key_cannot_exist) {
-    work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, "CONSTRAINT the key's columns cannot hold this key as it is");
   }
   RespStringChange change(call);
   model::Request request = call.request;
@@ -78,8 +75,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   if (!outcome.ok()) return outcome;
   if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.is_there() ? 0 : 1;
   if (!change.wrong().empty()) {
-    work.wrong = change.wrong();
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, change.wrong());
   }
   if (puts) move.is_put = change.done();
   return outcome;

@@ -18,7 +18,6 @@
 namespace rowsocket::frontend {
 
 using engine::Outcome;
-using model::ErrorCode;
 using model::Value;
 using Verb = RespVerb;
 
@@ -336,8 +335,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
   if (!outcome.ok()) return outcome;
   if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.saw_row() ? 0 : 1;
   if (!change.wrong().empty()) {
-    work.wrong = change.wrong();
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, change.wrong());
   }
   if (call.script != RespScript::kNone)
     AppendOfFieldScript(work.version, call, change, out);
@@ -354,13 +352,8 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
 
 }  // namespace
 
-bool RefusesFrequency(const RespCall& call, bool is_there, RespWork* work) {
-  const bool asks = call.verb == Verb::kObjectEncoding && IsWord(call.arguments[1], "freq");
-  if (!asks || !is_there) return false;
-  work->wrong =
-      "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "
-      "when switching between policies at runtime LRU and LFU data will take some time to adjust.";
-  return true;
+bool AsksFrequency(const RespCall& call) {
+  return call.verb == Verb::kObjectEncoding && IsWord(call.arguments[1], "freq");
 }
 
 void NameColumns(const RespCall& call, engine::IndexNames* names) {
@@ -458,8 +451,8 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   if (HasOtherNumber(call, session)) {
     const bool only_removes = call.verb == Verb::kHDel && call.script == RespScript::kNone;
     if (ChangesFields(call.verb) && !only_removes) {
-      work.wrong = "CONSTRAINT a number in the key is not written as the server writes it";
-      return Outcome::Fail(ErrorCode::kNumber);
+      return RefuseWith(work,
+                        "CONSTRAINT a number in the key is not written as the server writes it");
     }
     CountLookup(work, call, /*is_found=*/false);
     AppendAbsent(work, call, out);
@@ -478,7 +471,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   work.bytes_read += row.bytes_read();
   if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
-  if (RefusesFrequency(call, outcome.rows != 0, &work)) return Outcome::Fail(ErrorCode::kNumber);
+  if (outcome.rows != 0 && AsksFrequency(call)) return RefuseWith(work, kRespNoFrequency);
   if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);

@@ -23,7 +23,10 @@ bool IsOfNoRow(const RespCall& call, engine::Session& session);
 engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
 
-/// Whether the call is OBJECT FREQ of a key that is there, which is an error, then `work->wrong`.
-bool RefusesFrequency(const RespCall& call, bool is_there, RespWork* work);
+/// Whether the call is OBJECT FREQ, which is refused with kRespNoFrequency where the key is there.
+bool AsksFrequency(const RespCall& call);
+inline constexpr std::string_view kRespNoFrequency =
+    "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "
+    "when switching between policies at runtime LRU and LFU data will take some time to adjust.";
 
 }  // namespace rowsocket::frontend

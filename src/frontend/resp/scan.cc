@@ -171,8 +171,8 @@ Outcome FindListed(RespWork& work, const RespCall& call, engine::Session& sessio
     engine::IndexFacts facts;
     const Outcome outcome = session.Inspect(*call.index, &facts);
     if (!outcome.ok()) return outcome;
-    work.wrong = WhyNotListed(facts);
-    if (!work.wrong.empty()) return Outcome::Fail(ErrorCode::kNumber);
+    const std::string_view why = WhyNotListed(facts);
+    if (!why.empty()) return RefuseWith(work, why);
   }
   const Outcome outcome = session.Execute(*call.index, call.request, *found);
   static_assert(model::kRespScannedBytesMax == size_t{64} << 20, "the text names the limit");
@@ -196,8 +196,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   const bool goes_on = found.rows().size() == call.request.find.limit;
   if (goes_on && call.verb == Verb::kKeys) {
     static_assert(model::kRespScanRowsMax == 10'000, "the text names the limit");
-    work.wrong = "TOOLARGE KEYS looks at 10000 keys at most: use SCAN";
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, "TOOLARGE KEYS looks at 10000 keys at most: use SCAN");
   }
   std::vector<std::string> keys;
   size_t bytes = 0, looked_at = 0;
@@ -211,8 +210,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   }
   const bool is_cut = looked_at < found.rows().size();
   if (is_cut && call.verb == Verb::kKeys) {
-    work.wrong = "TOOLARGE the pattern and the keys are too long for KEYS: use SCAN";
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, "TOOLARGE the pattern and the keys are too long for KEYS: use SCAN");
   }
   if (call.verb == Verb::kScan) {
     const uint64_t next =

@@ -17,7 +17,6 @@ namespace rowsocket::frontend {
 using engine::Outcome;
 using model::CellChange;
 using model::Decision;
-using model::ErrorCode;
 using model::Value;
 using Verb = RespVerb;
 
@@ -465,7 +464,7 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
     if (!outcome.ok()) return outcome;
     work.bytes_read += row.value().size();
     CountLookup(work, call, row.is_there());
-    if (RefusesFrequency(call, row.is_there(), &work)) return Outcome::Fail(ErrorCode::kNumber);
+    if (row.is_there() && AsksFrequency(call)) return RefuseWith(work, kRespNoFrequency);
     AppendRead(work, call, row, out);
     return outcome;
   }
@@ -474,8 +473,7 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
   if (call.key_cannot_exist) {
     std::span<const CellChange> changes;
     if (change.Decide({}, &changes) == Decision::kStore) {
-      work.wrong = "CONSTRAINT the key's columns cannot hold this key as it is";
-      return Outcome::Fail(ErrorCode::kNumber);
+      return RefuseWith(work, "CONSTRAINT the key's columns cannot hold this key as it is");
     }
   } else {
     model::Request request = call.request;
@@ -486,8 +484,7 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
   }
   if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.is_there() ? 0 : 1;
   if (!change.wrong().empty()) {
-    work.wrong = change.wrong();
-    return Outcome::Fail(ErrorCode::kNumber);
+    return RefuseWith(work, change.wrong());
   }
   AppendChanged(work, call, change, out);
   return outcome;

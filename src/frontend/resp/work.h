@@ -126,13 +126,21 @@ struct RespWork : exec::ItemDetail {
   /// The replies of MULTI and its commands, where they came together with EXEC; else empty.
   std::string_view queued;
   std::string_view reply;  ///< The whole reply, where the engine is not asked.
-  std::string_view wrong;  ///< The error reply, where the engine has no error for the reason.
+  std::string_view wrong;  ///< The error reply, where the engine has no error for it (RefuseWith).
   int64_t sum = 0;         ///< What the keys of one command count together so far.
   size_t bytes_read = 0;   ///< The bytes of the values that the calls have read, in replies or not.
   uint64_t hits = 0, misses = 0;  ///< Keys that the last execution has found, and has not found.
   /// The token of a MULTI with ROW.ONCE, or the one that ROW.OUTCOME asks about; null: none.
   const exec::TokenedRequest* tokened = nullptr;
 };
+
+/// Refuses a call for a reason that only RESP has words for. Each cause of spec/errors.tsv is also
+/// an answer of HandlerSocket, so that there is none for it: `number`, which the engine never
+/// answers, stands for it where an Outcome needs a cause.
+inline engine::Outcome RefuseWith(RespWork& work, std::string_view why) {
+  work.wrong = why;
+  return engine::Outcome::Fail(model::ErrorCode::kNumber);
+}
 
 /// Counts a key that a command has read, as Redis's keyspace_hits and keyspace_misses do.
 inline void CountLookup(RespWork& work, const RespCall& call, bool is_found) {

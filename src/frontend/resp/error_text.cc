@@ -1,5 +1,6 @@
 #include "frontend/resp/error_text.h"
 
+#include "keyspace/config.h"
 #include "model/cause_texts.h"
 #include "model/error_number.h"
 
@@ -110,9 +111,8 @@ std::string RespNothingDone(std::string_view why) {
 }
 
 std::string RespDeniedText(const RespCall& call, const model::Account& account) {
-  const bool is_of_store = call.is_string && call.container == nullptr;
-  const std::string_view db = is_of_store ? "rowsocket" : call.key.db;
-  const std::string_view table = is_of_store ? "store" : call.key.table;
+  const std::string_view db = IsOfStore(call) ? keyspace::kRowsocketSchema : call.key.db;
+  const std::string_view table = IsOfStore(call) ? keyspace::kStoreTable : call.key.table;
   return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call)) + " ON " +
          Quoted(db, '`') + "." + Quoted(table, '`') + " TO " + Quoted(account.user(), '\'') + "@" +
          Quoted(account.host(), '\'');

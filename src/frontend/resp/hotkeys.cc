@@ -6,6 +6,7 @@
 #include "exec/hot_rows.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/monitor.h"
+#include "keyspace/config.h"
 
 namespace rowsocket::frontend {
 
@@ -54,7 +55,7 @@ const keyspace::KeyspaceDefinition* KeyspaceOf(const exec::HotRowName& row,
 HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
                 const keyspace::Snapshot* snapshot) {
   HotKey hot;
-  if (row.schema == "rowsocket" && row.table == "store") {
+  if (row.schema == keyspace::kRowsocketSchema && row.table == keyspace::kStoreTable) {
     // The primary key of rowsocket.store is (database, key).
     const size_t comma = std::min(row.key.find(','), row.key.size());
     const std::string database = row.key.substr(0, comma);

@@ -5,6 +5,7 @@
 #include "frontend/resp/string_change.h"
 #include "frontend/resp/string_row.h"
 #include "frontend/resp/watch.h"
+#include "keyspace/config.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -93,7 +94,7 @@ bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error) {
   }
   const auto table_of = [](const RespCall& call) {
     if (call.container == nullptr)
-      return std::pair<std::string_view, std::string_view>("rowsocket", "store");
+      return std::pair(keyspace::kRowsocketSchema, keyspace::kStoreTable);
     const keyspace::ContainerDefinition& definition = call.container->definition;
     return std::pair<std::string_view, std::string_view>(definition.db, definition.table);
   };

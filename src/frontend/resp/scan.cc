@@ -136,7 +136,7 @@ std::optional<std::string> KeyOf(const RespCall& call, const RespScannedRows::Ro
 RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Row& row) {
   RespCursors::Position position{std::string(call.scan->space), {}};
   const size_t begin = KeyBegin(call);
-  const size_t end = call.container == nullptr && call.is_string ? kScannedKey + 1 : row.size();
+  const size_t end = IsOfStore(call) ? kScannedKey + 1 : row.size();
   // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
   for (size_t i = begin; i < end; ++i) position.key.push_back(row[i]);
   return position;
@@ -166,8 +166,7 @@ std::string_view WhyNotListed(const engine::IndexFacts& facts) {
 /// Finds the rows that the command looks at.
 Outcome FindListed(RespWork& work, const RespCall& call, engine::Session& session,
                    RespScannedRows* found) {
-  const bool is_of_store = call.is_string && call.container == nullptr;
-  if (!is_of_store) {
+  if (!IsOfStore(call)) {
     engine::IndexFacts facts;
     const Outcome outcome = session.Inspect(*call.index, &facts);
     if (!outcome.ok()) return outcome;
@@ -388,9 +387,8 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
     find.modification = model::Modification::kDelete;
     find.wants_pre_images = true;
   }
-  const bool is_of_store = call.is_string && call.container == nullptr;
-  if (is_of_store) PrepareStoreScan(scan, arena, &find);
-  std::string space(is_of_store ? scan.database : call.key.db);
+  if (IsOfStore(call)) PrepareStoreScan(scan, arena, &find);
+  std::string space(IsOfStore(call) ? scan.database : call.key.db);
   space.append("/").append(call.key.table).append("/").append(call.key.index);
   scan.space = arena.Copy(space);
   const bool is_other_type =

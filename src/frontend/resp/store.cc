@@ -9,6 +9,7 @@
 #include "frontend/resp/rows.h"
 #include "frontend/resp/string_change.h"
 #include "frontend/resp/watch.h"
+#include "keyspace/config.h"
 #include "keyspace/time.h"
 #include "model/limits.h"
 
@@ -340,16 +341,16 @@ std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
 }
 
 void NameStore(const RespCall& call, engine::IndexNames* names) {
-  names->db = "rowsocket";
-  names->table = "store";
+  names->db = keyspace::kRowsocketSchema;
+  names->table = keyspace::kStoreTable;
   names->columns = {"v", "expires"};
   if (TraitsOf(call.verb).needs_expiry_alone()) names->columns = {"expires"};
 }
 
 RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena) {
   RespKey stored;
-  stored.db = "rowsocket";
-  stored.table = "store";
+  stored.db = keyspace::kRowsocketSchema;
+  stored.table = keyspace::kStoreTable;
   stored.parts = arena.Allocate<Value>(2);
   stored.parts[0] = Value(database);
   stored.parts[1] = Value(key);

@@ -111,6 +111,9 @@ struct RespCall {
   std::string_view refusal = {};  ///< ROW.REQUIRE: the error of a unit that it stops; empty: nil.
 };
 
+/// Whether the key is a string of the store, and no item of a container.
+inline bool IsOfStore(const RespCall& call) { return call.is_string && call.container == nullptr; }
+
 struct RespWork : exec::ItemDetail {
   resp::Version version = resp::Version::k2;
   std::span<RespCall> calls;

@@ -314,7 +314,7 @@ std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work
       call != nullptr && (call->verb == Verb::kWatch || call->verb == Verb::kWatched);
   if (is_watch && error.code == ErrorCode::kFld)
     return "TRYAGAIN not done: the table's columns have changed since the command before";
-  const bool is_of_store = call != nullptr && call->is_string && call->container == nullptr;
+  const bool is_of_store = call != nullptr && IsOfStore(*call);
   if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
   // A read needs no server that takes writes: it has met a lock of the table.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),

@@ -113,7 +113,7 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
     call.number = 0;
     call.image = image;
     call.database = database;
-    if (call.is_string && call.container == nullptr) PutInStore(call, arena);
+    if (IsOfStore(call)) PutInStore(call, arena);
     return true;
   };
   for (const RespWatchedKeys::Seen& seen : watched_.seen()) {

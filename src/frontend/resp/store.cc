@@ -23,6 +23,13 @@ using Verb = RespVerb;
 
 namespace {
 
+/// Whether a command on times has them in milliseconds: where there is one in seconds as well, the
+/// name of that in milliseconds begins with P.
+bool IsInMilliseconds(const RespCall& call) { return (call.arguments[0].front() | 0x20) == 'p'; }
+
+/// Whether an increment is one of DECR or DECRBY.
+bool Decrements(const RespCall& call) { return (call.arguments[0].front() | 0x20) == 'd'; }
+
 std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
   return arena.Copy("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command");
 }
@@ -182,7 +189,7 @@ std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
     return "ERR GT and LT options at the same time are not compatible";
   }
   const std::string name = Lower(call.arguments[0]);
-  return TakeExpiry(call, call.arguments[2], name.front() != 'p', name.ends_with("at"), arena);
+  return TakeExpiry(call, call.arguments[2], !IsInMilliseconds(call), name.ends_with("at"), arena);
 }
 
 /// The columns that commands on a string change.
@@ -331,8 +338,7 @@ int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms) {
   if (expires_ms == keyspace::kNever) return -1;
   const int64_t answer_ms =
       call.verb == Verb::kTtl ? std::max<int64_t>(expires_ms - ExpiryClockMs(call), 0) : expires_ms;
-  const bool is_ms = (call.arguments[0].front() | 0x20) == 'p';
-  return is_ms ? answer_ms : answer_ms / 1000 + (answer_ms % 1000 >= 500 ? 1 : 0);
+  return IsInMilliseconds(call) ? answer_ms : answer_ms / 1000 + (answer_ms % 1000 >= 500 ? 1 : 0);
 }
 
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
@@ -380,11 +386,10 @@ std::string_view PrepareSetRange(const RespCall& call) {
 }
 
 std::string_view PrepareIncrBy(const RespCall& call) {
-  const bool is_down = (call.arguments[0].front() | 0x20) == 'd';
   int64_t& by = call.string_command->by;
   by = 1;
   if (call.arguments.size() == 3 && !ParsePlainInteger(call.arguments[2], &by)) return kNoInteger;
-  const bool overflows = is_down && __builtin_sub_overflow(int64_t{0}, by, &by);
+  const bool overflows = Decrements(call) && __builtin_sub_overflow(int64_t{0}, by, &by);
   return overflows ? "ERR decrement would overflow" : std::string_view();
 }
 
@@ -399,7 +404,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       return TakeOptions(call, 3, arena);
     case Verb::kSetEx:
       command.value = arguments[3];
-      return TakeExpiry(call, arguments[2], (arguments[0].front() | 0x20) != 'p', false, arena);
+      return TakeExpiry(call, arguments[2], !IsInMilliseconds(call), false, arena);
     case Verb::kSetNx:
       command.value = arguments[2];
       command.only_if_absent = true;

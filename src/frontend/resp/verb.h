@@ -41,7 +41,7 @@ enum class RespVerb : uint8_t {
   kUnwatch,
   kOnce,     ///< Gives a MULTI the token by which it takes effect once.
   kOutcome,  ///< What became of a token.
-  kRefused,  ///< `refusal` says why.
+  kRefused,  ///< It is not served: RespCommand::refusal is the answer.
   // Of a row:
   kHGet,
   kHMGet,

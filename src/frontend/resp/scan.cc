@@ -84,9 +84,9 @@ std::string Behind(std::string_view prefix) {
 /// Where the parts of the key begin among the scanned columns: behind the expiry, where there is
 /// one.
 size_t KeyBegin(const RespCall& call) {
-  const keyspace::Container* const of =
+  const keyspace::Container* const expiring =
       call.container != nullptr ? call.container : call.expiring_container;
-  return of == nullptr || of->expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
+  return expiring == nullptr || expiring->expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
 }
 
 /// Whether the first of the scanned columns says that the row has expired.

@@ -21,13 +21,13 @@ constexpr int64_t kStalePauseMs = 100;
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
 
-/// Why no key with the prefix can be used, in `in`; empty: they can.
-std::string WhyUnusable(const KeyspaceDefinition& keyspace, const Snapshot& in) {
-  const auto& known = in.config.keyspaces;
+/// Why no key with the prefix can be used, by the snapshot; empty: they can.
+std::string WhyUnusable(const KeyspaceDefinition& keyspace, const Snapshot& snapshot) {
+  const auto& known = snapshot.config.keyspaces;
   if (std::find(known.begin(), known.end(), keyspace) == known.end()) return {};
   if (keyspace.prefix.empty()) return "a prefix may not be empty";
   const bool is_value = keyspace.kind == KeyspaceDefinition::Kind::kValue;
-  if (is_value && in.Find(keyspace.container) == nullptr) {
+  if (is_value && snapshot.Find(keyspace.container) == nullptr) {
     return "innodb_memcache.containers has no container '" + keyspace.container + "'";
   }
   if (!is_value && (keyspace.db.empty() || keyspace.table.empty())) {

@@ -127,10 +127,10 @@ std::string RespNoField(const RespCall& call) {
              : "NOFIELD `fields` of rowsocket.keyspaces has a column that the table does not have";
 }
 
-std::string RespNoTable(const RespCall& call, bool tells) {
+std::string RespNoTable(const RespCall& call, bool may_name_tables) {
   const std::string table = Quoted(call.key.db, '`') + "." + Quoted(call.key.table, '`');
   return "NOTABLE rowsocket.keyspaces has for this prefix a table that is not there" +
-         (tells ? ": " + table : std::string());
+         (may_name_tables ? ": " + table : std::string());
 }
 
 std::string RespErrorText(const model::Error& error, const RespWork& work) {

@@ -22,9 +22,9 @@ std::string RespErrorText(const model::Error& error, const RespWork& work);
 /// The error of a call that names fields which its table does not have, or which
 /// rowsocket.keyspaces leaves out.
 std::string RespNoField(const RespCall& call);
-/// The error of a call whose keyspace is of a table that is not there. `tells`: the client may know
-/// the table's name.
-std::string RespNoTable(const RespCall& call, bool tells);
+/// The error of a call whose keyspace is of a table that is not there.
+/// `may_name_tables`: the client may know the table's name.
+std::string RespNoTable(const RespCall& call, bool may_name_tables);
 /// The error of a call whose account lacks a privilege: with the GRANT.
 std::string RespDeniedText(const RespCall& call, const model::Account& account);
 

@@ -33,10 +33,11 @@ bool IsExpired(const RespCall& call, const model::Value& cell) {
          keyspace::ExpiryFromCell(cell) <= call.keyspaces->NowMs();
 }
 
-std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool tells) {
+std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool may_name_tables) {
   if (keyspace.container != nullptr && keyspace.container->usable()) return {};
-  const std::string why =
-      tells && keyspace.container != nullptr ? keyspace.container->problem : "the log says why";
+  const std::string why = may_name_tables && keyspace.container != nullptr
+                              ? keyspace.container->problem
+                              : "the log says why";
   return "NOSTORE the column of expiry of this prefix cannot be used: " + why;
 }
 

@@ -25,9 +25,9 @@ bool IsExpiry(const RespCall& call, std::string_view column);
 size_t ExpiryColumnAt(const RespCall& call);
 /// Whether the cell of this column says that the row has expired.
 bool IsExpired(const RespCall& call, const model::Value& cell);
-/// Why keys of a keyspace whose rows expire cannot be used; empty: they can. `tells`: the client
-/// may know of tables that it has no rights on.
-std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool tells);
+/// Why keys of a keyspace whose rows expire cannot be used; empty: they can.
+/// `may_name_tables`: the client may know of tables that it has no rights on.
+std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool may_name_tables);
 
 /// Whether the keyspace of the call's key does not have the column as a field.
 bool IsHidden(const RespCall& call, std::string_view column);

@@ -323,7 +323,8 @@ std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work
     return "TRYAGAIN not done: the table was locked for longer than resp_wrlock_timeout";
   const bool has_keyspace = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
   if (has_keyspace && error.code == ErrorCode::kFld) return RespNoField(*call);
-  if (has_keyspace && IsNoTable(error)) return RespNoTable(*call, /*tells=*/account() == nullptr);
+  if (has_keyspace && IsNoTable(error))
+    return RespNoTable(*call, /*may_name_tables=*/account() == nullptr);
   return RespErrorText(error, work);
 }
 

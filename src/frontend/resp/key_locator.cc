@@ -61,13 +61,14 @@ std::string_view RefusalByPolicy(const RespCall& call, bool writes,
 
 }  // namespace
 
-bool RespKeyLocator::Locate(bool writes, bool tells, base::Arena& arena, RespCall* call,
+bool RespKeyLocator::Locate(bool writes, bool may_name_tables, base::Arena& arena, RespCall* call,
                             std::string* error) const {
   const std::string_view key = call->arguments[call->key_at];
   call->may_be_string = IsStringVerb(call->verb) || IsGeneric(call->verb);
   if (snapshot_ != nullptr) {
     const Keyspace* const keyspace = snapshot_->FindKeyspace(key);
-    if (keyspace != nullptr) return LocateInKeyspace(*keyspace, writes, tells, arena, call, error);
+    if (keyspace != nullptr)
+      return LocateInKeyspace(*keyspace, writes, may_name_tables, arena, call, error);
   }
   if (ParseRespKey(key, settings_.schema, arena, &call->key)) return true;
   if (call->may_be_string) {
@@ -79,7 +80,7 @@ bool RespKeyLocator::Locate(bool writes, bool tells, base::Arena& arena, RespCal
               error);
 }
 
-bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, bool tells,
+bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, bool may_name_tables,
                                       base::Arena& arena, RespCall* call,
                                       std::string* error) const {
   const KeyspaceDefinition& definition = *keyspace.definition;
@@ -93,7 +94,7 @@ bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, boo
     return Fail("NOPERM rowsocket.keyspaces says that keys with this prefix are read only", error);
   }
   if (is_value) {
-    return LocateInContainer(keyspace, key, writes, tells, arena, call, error);
+    return LocateInContainer(keyspace, key, writes, may_name_tables, arena, call, error);
   }
   if (definition.db.empty() || definition.table.empty()) {
     return Fail("NOTABLE rowsocket.keyspaces has no db_schema or no db_table for this prefix",
@@ -109,7 +110,7 @@ bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, boo
   call->keyspace = &definition;
   call->key = {definition.db, definition.table, definition.index, ParseRespParts(key, arena)};
   if (!definition.expires.empty()) {
-    const std::string wrong = WhyNoExpiry(keyspace, tells);
+    const std::string wrong = WhyNoExpiry(keyspace, may_name_tables);
     if (!wrong.empty()) return Fail(wrong, error);
     call->expiring_container = keyspace.container;
     call->keyspaces = settings_.keyspaces;
@@ -119,7 +120,7 @@ bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, boo
 }
 
 bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_view key, bool writes,
-                                       bool tells, base::Arena& arena, RespCall* call,
+                                       bool may_name_tables, base::Arena& arena, RespCall* call,
                                        std::string* error) const {
   if (!call->may_be_string) return Fail(kRespWrongType, error);
   const Container* const container = keyspace.container;
@@ -129,10 +130,10 @@ bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_vie
   }
   // Why it is disabled tells of tables that an account may not see.
   if (!container->usable()) {
-    return Fail(
-        "NOSTORE " + name + " is disabled" +
-            (tells ? ": " + container->problem : std::string("; the server's log says why")),
-        error);
+    return Fail("NOSTORE " + name + " is disabled" +
+                    (may_name_tables ? ": " + container->problem
+                                     : std::string("; the server's log says why")),
+                error);
   }
   const std::string_view refusal = RefusalByPolicy(*call, writes, snapshot_->config.options);
   if (!refusal.empty()) return Fail("NOPERM " + std::string(refusal), error);

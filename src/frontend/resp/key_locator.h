@@ -36,17 +36,18 @@ class RespKeyLocator {
   const keyspace::Snapshot* snapshot() const { return snapshot_.get(); }
 
   /// Says which row, of which table, the key of the call is. False: `*error` says why it is none.
-  /// `tells`: the client may know the names of tables.
-  bool Locate(bool writes, bool tells, base::Arena& arena, RespCall* call,
+  /// `may_name_tables`: the client may know the names of tables.
+  bool Locate(bool writes, bool may_name_tables, base::Arena& arena, RespCall* call,
               std::string* error) const;
 
  private:
   /// Locate for a key with the prefix of a keyspace.
-  bool LocateInKeyspace(const keyspace::Keyspace& keyspace, bool writes, bool tells,
+  bool LocateInKeyspace(const keyspace::Keyspace& keyspace, bool writes, bool may_name_tables,
                         base::Arena& arena, RespCall* call, std::string* error) const;
   /// Locate for a key of a container; `key`: what stands behind the prefix.
   bool LocateInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
-                         bool tells, base::Arena& arena, RespCall* call, std::string* error) const;
+                         bool may_name_tables, base::Arena& arena, RespCall* call,
+                         std::string* error) const;
 
   const RespSettings& settings_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.

@@ -92,7 +92,7 @@ Decision RespStringChange::Make() {
         const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
         return is_kept ? Decision::kKeep : Increment();
       }
-      if (CountsInWindow(call_.script)) return CountInTime();
+      if (CountsInWindow(call_.script)) return CountInWindow();
       if (!Adds(call_.script)) return ChangeLock();
       break;
     case Verb::kIncrBy:
@@ -152,7 +152,7 @@ Decision RespStringChange::SetRange() {
 }
 
 // A number without an expiry is counted anew by kCountInWindow, and gets one by kAddInWindow.
-Decision RespStringChange::CountInTime() {
+Decision RespStringChange::CountInWindow() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
   if (script == RespScript::kReadWindow) return Decision::kKeep;

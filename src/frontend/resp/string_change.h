@@ -51,7 +51,7 @@ class RespStringChange final : public model::RowEditor {
   model::Decision SetRange();
   /// What the scripts of locks do where the string is the lock's token.
   model::Decision ChangeLock();
-  model::Decision CountInTime();
+  model::Decision CountInWindow();
   int64_t TimeLeftMs() const;
   model::Decision Increment();
   model::Decision IncrementFloat();

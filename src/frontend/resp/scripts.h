@@ -203,10 +203,12 @@ constexpr bool ExpiresLater(RespScript script) {
          script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
          Swaps(script) || CountsInWindow(script);
 }
-constexpr bool Adds(RespScript script) {
+/// Whether the script sets its value only where the key is absent.
+constexpr bool SetsIfAbsent(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
          script == RespScript::kSetIfAbsentForMs;
 }
+/// Whether the script adds to a number whose expiry stays as it is.
 constexpr bool Increments(RespScript script) {
   return script == RespScript::kIncrIfThere || script == RespScript::kIncr;
 }

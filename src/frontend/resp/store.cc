@@ -158,8 +158,8 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
     return TakeSwap(call, arena);
   if (Increments(call.script))
     return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
-  (Adds(call.script) ? command.value : command.lock_token) = arguments[4];
-  command.only_if_absent = Adds(call.script);
+  (SetsIfAbsent(call.script) ? command.value : command.lock_token) = arguments[4];
+  command.only_if_absent = SetsIfAbsent(call.script);
   if (ArgumentsMin(call.script) == 1) return {};
   command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
   const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;

@@ -93,7 +93,7 @@ Decision RespStringChange::Make() {
         return is_kept ? Decision::kKeep : Increment();
       }
       if (CountsInWindow(call_.script)) return CountInWindow();
-      if (!Adds(call_.script)) return ChangeLock();
+      if (!SetsIfAbsent(call_.script)) return ChangeLock();
       break;
     case Verb::kIncrBy:
       return Increment();

@@ -180,11 +180,11 @@ inline constexpr size_t kRespWatchedBytesMax = size_t{1} << 20;
 /// Open indexes of a connection of RESP with which a turn may begin; where there are more, all are
 /// closed before its first command.
 inline constexpr size_t kRespShapesMax = 256;
-/// Bytes of the names (shapes) of these open indexes with which a turn may begin; where there are
-/// more, all indexes are closed before its first command.
+/// Bytes of the names (shapes) of a connection's open indexes with which a turn may begin; where
+/// there are more, all indexes are closed before its first command.
 inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
-/// Columns of these open indexes with which a turn may begin; where there are more, all indexes are
-/// closed before its first command. Each takes about a hundred bytes.
+/// Columns of a connection's open indexes with which a turn may begin; where there are more, all
+/// indexes are closed before its first command. Each takes about a hundred bytes.
 inline constexpr size_t kRespShapeColumnsMax = 65'536;
 /// Columns of the indexes that are opened for one command of RESP, or one transaction: its commands
 /// may name other fields each, and their indexes are open until the next turn.
@@ -284,14 +284,16 @@ inline constexpr int64_t kFlushOverdueMsMax = 600'000;
 inline constexpr uint64_t kPurgeScanRows = 1000;
 /// Expired rows of a container that are removed in a second, where no variable says otherwise.
 inline constexpr unsigned kPurgeRowsPerSecond = 1000;
-/// From so many rows of one moment on, which a pass of the purge could not delete, the next passes
-/// leave the moment out for a pause: each search among rows of one moment passes over all of them
-/// that stay.
+/// Rows with one moment of expiry that a pass of the purge could not delete: from so many on the
+/// moment is stuck, and the next passes leave it out for a pause. Each search among rows of one
+/// moment passes over all of them that stay.
 inline constexpr uint64_t kPurgeStuckRows = 2000;
-/// The first such pause, twice which is the next one, and the longest.
+/// The first pause for which passes of the purge leave a stuck moment out. Each next pause is twice
+/// as long.
 inline constexpr int64_t kPurgeStuckPauseMs = 10'000;
+/// The longest pause for which passes of the purge leave a stuck moment out.
 inline constexpr int64_t kPurgeStuckPauseMsMax = 600'000;
-/// Such moments that are kept of a container.
+/// Stuck moments that are remembered for one container.
 inline constexpr size_t kPurgeStuckMomentsMax = 8;
 /// Time between two rounds of the purge, while there is something to purge.
 inline constexpr int64_t kPurgeTickMs = 100;

@@ -31,7 +31,8 @@ bool ChangesState(Verb verb) {
          verb == Verb::kDiscard;
 }
 
-/// RespErrorOf the reply of an item, or 0; `replies` begin with those to what was queued before.
+/// Which error the item's own reply is (RespErrorOf); 0: none. In front of it `replies` has those
+/// to the commands that MULTI had queued.
 uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
   const size_t begin = work.queued.size();
   return begin < replies.size() && replies[begin] == '-' ? RespErrorOf(replies.substr(begin)) : 0;

@@ -6,6 +6,7 @@
 
 #include "keyspace/delete_rows.h"
 #include "keyspace/time.h"
+#include "model/error_number.h"
 #include "model/limits.h"
 #include "model/request.h"
 
@@ -55,15 +56,7 @@ bool IsOfTheTable(const Outcome& failed) {
     return false;
   }
   if (code != ErrorCode::kEngine) return true;
-  static constexpr int kNumbers[] = {
-      28,  135, 136,  189,  1021, 1114,       // full
-      148, 165, 1036, 1290, 1792,             // read only
-      126, 127, 145,  155,  159,  180,  194,  // damaged, gone, altered
-      128, 147, 177,                          // no memory, for locks; too many transactions
-      161, 170,                               // cannot be logged
-      188,                                    // killed
-  };
-  return std::ranges::find(kNumbers, failed.error.number) != std::end(kNumbers);
+  return model::IsOfTable(failed.error.number);
 }
 
 /// The moment as the column holds it, rounded down so that no later moment is before it.

@@ -93,6 +93,43 @@ constexpr bool IsOfServer(int number) {
   }
 }
 
+/// Whether any write to the table would fail with this number now, whatever its row is. A number
+/// that is not known here counts as that of a row.
+constexpr bool IsOfTable(int number) {
+  switch (number) {
+    // Full:
+    case 28:    // ENOSPC
+    case 135:   // HA_ERR_RECORD_FILE_FULL
+    case 136:   // HA_ERR_INDEX_FILE_FULL
+    case 189:   // HA_ERR_DISK_FULL; HA_ERR_TEMP_FILE_WRITE_FAILURE (MySQL)
+    case 1021:  // ER_DISK_FULL
+    case 1114:  // ER_RECORD_FILE_FULL
+    // Read only; see also IsOfReadOnly:
+    case 148:  // HA_ERR_READ_ONLY_TRANSACTION
+    case 165:  // HA_ERR_TABLE_READONLY
+    // Damaged, gone or altered:
+    case 126:  // HA_ERR_CRASHED
+    case 127:  // HA_ERR_WRONG_IN_RECORD
+    case 145:  // HA_ERR_CRASHED_ON_USAGE
+    case 155:  // HA_ERR_NO_SUCH_TABLE
+    case 159:  // HA_ERR_TABLE_DEF_CHANGED
+    case 180:  // HA_ERR_INDEX_CORRUPT
+    case 194:  // HA_ERR_TABLESPACE_MISSING; HA_ERR_SE_OUT_OF_MEMORY (MySQL)
+    // No memory, also none for locks; too many transactions:
+    case 128:  // HA_ERR_OUT_OF_MEM
+    case 147:  // HA_ERR_LOCK_TABLE_FULL
+    case 177:  // HA_ERR_TOO_MANY_CONCURRENT_TRXS
+    // Cannot be logged:
+    case 161:  // HA_ERR_RBR_LOGGING_FAILED
+    case 170:  // HA_ERR_LOGGING_IMPOSSIBLE
+    // Killed:
+    case 188:  // HA_ERR_ABORTED_BY_USER (MariaDB)
+      return true;
+    default:
+      return IsOfReadOnly(number);
+  }
+}
+
 /// Whether the number is a failure that an administrator has to end: one of the server, or an
 /// AUTO_INCREMENT column that is used up.
 constexpr bool IsForAdministrators(int number) {

@@ -11,38 +11,40 @@
 
 namespace rowsocket::frontend {
 
-std::string_view TakeRandomFields(RespCall& call) {
+std::string_view TakeRandomFields(RespCall& call, base::Arena& arena) {
   constexpr int64_t kHalf = std::numeric_limits<int64_t>::max() / 2;
   const auto& arguments = call.arguments;
-  call.without_values = true;
-  call.has_count = arguments.size() > 2;
-  if (!call.has_count) return {};
-  if (!ParsePlainInteger(arguments[2], &call.count)) return kNoInteger;
-  if (call.count == std::numeric_limits<int64_t>::min()) {
+  RespFieldList& list = *(call.field_list = &arena.Allocate<RespFieldList>(1)[0]);
+  list.without_values = true;
+  list.has_count = arguments.size() > 2;
+  if (!list.has_count) return {};
+  if (!ParsePlainInteger(arguments[2], &list.count)) return kNoInteger;
+  if (list.count == std::numeric_limits<int64_t>::min()) {
     return "ERR value is out of range, value must between -9223372036854775807 and "
            "9223372036854775807";
   }
   if (arguments.size() == 3) return {};
   if (arguments.size() > 4 || !IsWord(arguments[3], "withvalues")) return kSyntax;
-  call.without_values = false;
-  return call.count < -kHalf || call.count > kHalf ? "ERR value is out of range"
+  list.without_values = false;
+  return list.count < -kHalf || list.count > kHalf ? "ERR value is out of range"
                                                    : std::string_view();
 }
 
 void AppendRandomFields(resp::Version version, const RespCall& call,
                         std::span<const RespField> fields, size_t bytes_max, base::Buffer* out) {
+  const RespFieldList& list = *call.field_list;
   const size_t begin = out->size();
-  if (!call.has_count) {
+  if (!list.has_count) {
     if (fields.empty()) return resp::AppendNil(version, out);
     return resp::AppendBulk(fields[RandomNumber(fields.size())].first, out);
   }
-  const bool repeats = call.count < 0;
-  const auto wanted = static_cast<uint64_t>(repeats ? -call.count : call.count);
+  const bool repeats = list.count < 0;
+  const auto wanted = static_cast<uint64_t>(repeats ? -list.count : list.count);
   const uint64_t count = fields.empty() ? 0
                          : repeats      ? wanted
                                         : std::min<uint64_t>(wanted, fields.size());
-  const bool makes_pairs = !call.without_values && version == resp::Version::k3;
-  resp::AppendArray(count * (call.without_values || makes_pairs ? 1 : 2), out);
+  const bool makes_pairs = !list.without_values && version == resp::Version::k3;
+  resp::AppendArray(count * (list.without_values || makes_pairs ? 1 : 2), out);
   std::vector<size_t> order(fields.size());
   std::iota(order.begin(), order.end(), size_t{0});
   for (uint64_t i = 0; i < count && out->size() - begin <= bytes_max; ++i) {
@@ -52,7 +54,7 @@ void AppendRandomFields(resp::Version version, const RespCall& call,
     const auto& [name, value] = fields[order[repeats ? chosen : first]];
     if (makes_pairs) resp::AppendArray(2, out);
     resp::AppendBulk(name, out);
-    if (!call.without_values) resp::AppendBulk(value, out);
+    if (!list.without_values) resp::AppendBulk(value, out);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "frontend/resp/work.h"
 
@@ -18,7 +19,7 @@ namespace rowsocket::frontend {
 using RespField = std::pair<std::string, std::string>;
 
 /// Takes the arguments behind the key. Empty, or the text of an error.
-std::string_view TakeRandomFields(RespCall& call);
+std::string_view TakeRandomFields(RespCall& call, base::Arena& arena);
 /// Appends the reply, of which no more is made once it has more than `bytes_max` bytes: the caller
 /// then answers that the reply is too large.
 void AppendRandomFields(resp::Version version, const RespCall& call,

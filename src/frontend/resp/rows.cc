@@ -60,20 +60,21 @@ class RowReply final : public model::RowSink {
                      call.verb == Verb::kHScan),
         shows_values_(call.verb == Verb::kHGetAll || call.verb == Verb::kHVals ||
                       IsOfGivenFields(call.verb) ||
-                      (call.verb == Verb::kHScan && !call.without_values)) {}
+                      (call.verb == Verb::kHScan && !call.field_list->without_values)) {}
 
   bool Cell(std::string_view text) override {
     bytes_read_ += text.size();
     if (at_ == expiry_at_) return TakeExpiry(Value(text));
     const std::string& name = call_.index->names().columns[at_++];
     if (call_.skips_unknown) AppendUnknown(&name);
-    if (call_.verb == Verb::kHScan && !MatchesPattern(call_.pattern, name)) return true;
+    if (call_.verb == Verb::kHScan && !MatchesPattern(call_.field_list->pattern, name)) return true;
     ++fields_;
     size_ = text.size();
     bytes_ += name.size() + text.size();
     if (call_.verb == Verb::kHRandField) {
-      pairs_.emplace_back(name, call_.without_values ? std::string_view() : text);
-      return call_.without_values || bytes_ <= bytes_max_;
+      const bool without_values = call_.field_list->without_values;
+      pairs_.emplace_back(name, without_values ? std::string_view() : text);
+      return without_values || bytes_ <= bytes_max_;
     }
     if (shows_names_) resp::AppendBulk(name, &out_);
     if (shows_values_) resp::AppendBulk(text, &out_);
@@ -179,17 +180,17 @@ void AppendScanned(size_t texts, std::string_view cells, base::Buffer& out) {
   out.Append(cells);
 }
 
-std::string_view TakeFieldScan(RespCall& call) {
+std::string_view TakeFieldScan(RespCall& call, base::Arena& arena) {
   uint64_t cursor = 0;
   if (!ParseCursor(call.arguments[2], &cursor)) return "ERR invalid cursor";
-  call.pattern = "*";
+  RespFieldList& list = *(call.field_list = &arena.Allocate<RespFieldList>(1)[0]);
   for (size_t i = 3; i < call.arguments.size(); ++i) {
     const bool has_next = i + 1 < call.arguments.size();
     if (IsWord(call.arguments[i], "novalues")) {
-      call.without_values = true;
+      list.without_values = true;
     } else if (IsWord(call.arguments[i], "match") && has_next) {
-      call.pattern = call.arguments[++i];
-      if (call.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
+      list.pattern = call.arguments[++i];
+      if (list.pattern.size() > model::kRespPatternBytesMax) return kRespLongPattern;
     } else if (IsWord(call.arguments[i], "count") && has_next) {
       int64_t count = 0;
       if (!ParsePlainInteger(call.arguments[++i], &count)) return kNoInteger;
@@ -255,7 +256,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std:
       out.Append(cells);
       return;
     case Verb::kHScan:
-      return AppendScanned(row.fields() * (call.without_values ? 1 : 2), cells, out);
+      return AppendScanned(row.fields() * (call.field_list->without_values ? 1 : 2), cells, out);
     case Verb::kHExists:
     case Verb::kHLen:
       return resp::AppendInteger(static_cast<int64_t>(row.fields()), &out);
@@ -398,8 +399,8 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   request.find.key_parts_given = parts;
   // Without that, a part of a key would find, or delete, one of the rows that have it.
   request.find.whole_key = true;
-  if (call.verb == Verb::kHScan) return TakeFieldScan(call);
-  if (call.verb == Verb::kHRandField) return TakeRandomFields(call);
+  if (call.verb == Verb::kHScan) return TakeFieldScan(call, arena);
+  if (call.verb == Verb::kHRandField) return TakeRandomFields(call, arena);
   if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
   if (call.verb == Verb::kRequire) {
     const std::span<model::Filter> filter = arena.Allocate<model::Filter>(1);

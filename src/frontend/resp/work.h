@@ -55,6 +55,14 @@ struct RespMove {
   uint32_t flags = 0;
 };
 
+/// HSCAN and HRANDFIELD, parsed: which fields of the row they answer.
+struct RespFieldList {
+  std::string_view pattern = "*";  ///< HSCAN: the names of listed fields match it.
+  bool without_values = false;     ///< Only names of fields are answered.
+  bool has_count = false;          ///< HRANDFIELD: the client has given `count`.
+  int64_t count = 0;
+};
+
 /// The error of a command with an option that the command does not have.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
 
@@ -83,17 +91,14 @@ struct RespCall {
   const keyspace::Container* expiring_container = nullptr;
   /// Fields of the command that are no columns of the table are absent; the index opens the others.
   bool skips_unknown = false;
-  std::string_view pattern;     ///< HSCAN: the names of listed fields match it.
-  bool without_values = false;  ///< HSCAN, HRANDFIELD: only names of fields are answered.
-  bool has_count = false;       ///< HRANDFIELD: the client has given `count`.
-  int64_t count = 0;
   RespScript script = RespScript::kNone;
   bool answers_nil = false;        ///< script: the reply is nil where it would be 0.
   std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
   /// What the command does with its string. EXPIRE of a row and GETRANGE have one, too; null: other
   /// commands that change no string.
   RespStringCommand* string_command = nullptr;
-  RespMove* move = nullptr;    ///< RENAME, COPY: what their calls share; null: another command.
+  RespMove* move = nullptr;  ///< RENAME, COPY: what their calls share; null: another command.
+  RespFieldList* field_list = nullptr;  ///< HSCAN, HRANDFIELD; null: another command.
   RespScan* scan = nullptr;    ///< SCAN and its kin: what they list; null: another command.
   RespImage* image = nullptr;  ///< WATCH, and EXEC's check of it: what the key held.
   std::string_view database;   ///< The store's database that a string's key is in, in digits.

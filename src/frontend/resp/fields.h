@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,39 @@ void LeaveEachOnce(std::vector<Name>* names) {
   std::sort(names->begin(), names->end());
   names->erase(std::unique(names->begin(), names->end()), names->end());
 }
+/// The values that a command gives to fields in pairs: of a field that it names several times, the
+/// last one. To look for each of kColumnsMax fields among all pairs would keep a worker busy.
+template <typename Name>
+class RespGivenFields {
+ public:
+  /// `pairs`: a name, its value, the next name, and so on.
+  explicit RespGivenFields(std::span<const Name> pairs) : pairs_(pairs) {
+    if (pairs.size() / 2 <= kFewPairs) return;
+    for (size_t at = 0; at + 1 < pairs.size(); at += 2) sorted_.push_back(at);
+    std::stable_sort(sorted_.begin(), sorted_.end(),
+                     [pairs](size_t a, size_t b) { return pairs[a] < pairs[b]; });
+  }
+  /// Null: the command does not name the field.
+  const Name* ValueOf(const Name& field) const {
+    if (sorted_.empty()) {
+      for (size_t end = pairs_.size(); end >= 2; end -= 2) {
+        if (pairs_[end - 2] == field) return &pairs_[end - 1];
+      }
+      return nullptr;
+    }
+    const auto behind =
+        std::upper_bound(sorted_.begin(), sorted_.end(), field,
+                         [this](const Name& wanted, size_t at) { return wanted < pairs_[at]; });
+    const bool is_given = behind != sorted_.begin() && pairs_[*(behind - 1)] == field;
+    return is_given ? &pairs_[*(behind - 1) + 1] : nullptr;
+  }
+
+ private:
+  static constexpr size_t kFewPairs = 8;  ///< So few are looked through: nothing is allocated.
+
+  const std::span<const Name> pairs_;
+  std::vector<size_t> sorted_;  ///< Where the names are, in their order; empty: there are few.
+};
 /// Leaves the columns that a command may open. `all`: the command reads all fields.
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,45 @@ TEST(RespFields, ManyNamesAreNotComparedEachWithAllOthers) {
   LeaveEachOnce(&names);
   EXPECT_EQ(names.size(), kDifferent);
   EXPECT_LT(comparisons, 40 * kPairs);
+}
+
+TEST(RespFields, ManyGivenFieldsAreNotComparedEachWithAllPairs) {
+  constexpr size_t kPairs = 4096, kDifferent = 1000;
+  std::vector<CountedName> pairs;
+  for (size_t i = 0; i < kPairs; ++i) {
+    pairs.push_back({i * 7919 % kDifferent});
+    pairs.push_back({i});
+  }
+  comparisons = 0;
+  const RespGivenFields<CountedName> given(pairs);
+  for (size_t name = 0; name < kDifferent; ++name) ASSERT_NE(nullptr, given.ValueOf({name}));
+  EXPECT_EQ(nullptr, given.ValueOf({kDifferent}));
+  EXPECT_LT(comparisons, 40 * kPairs);
+}
+
+TEST(RespFields, TheLastValueOfAFieldThatIsGivenAgainCounts) {
+  for (const size_t count : std::initializer_list<size_t>{0, 1, 2, 7, 8, 9, 10, 100}) {
+    std::vector<CountedName> pairs;
+    for (size_t i = 0; i < count; ++i) {
+      pairs.push_back({i * 3 % 5});
+      pairs.push_back({i});
+    }
+    const RespGivenFields<CountedName> given(pairs);
+    for (size_t name = 0; name < 6; ++name) {
+      const CountedName* last = nullptr;
+      for (size_t at = 0; at < pairs.size(); at += 2) {
+        if (pairs[at].name == name) last = &pairs[at + 1];
+      }
+      EXPECT_EQ(last, given.ValueOf({name})) << count << " pairs, field " << name;
+    }
+  }
+}
+
+TEST_F(RespTest, ALongHSetStoresTheLastValueOfEachField) {
+  std::string command = "HSET t:1";
+  for (int i = 0; i < 100; ++i) command += " w a" + std::to_string(i) + " v " + std::to_string(i);
+  EXPECT_EQ(":1\r\n", Ask(command));
+  EXPECT_EQ("*2\r\n$2\r\n99\r\n$3\r\na99\r\n", Ask("HMGET t:1 v w"));
 }
 
 TEST_F(RespTest, HSetOpensEachOfItsFieldsOnceInTheirOrder) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/require.h"
-#include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/string_change.h"
 #include "frontend/resp/watch.h"
@@ -22,6 +21,12 @@ namespace {
 /// Whether NULL makes the server store a value of its own, as TIMESTAMP NOT NULL does.
 bool IsFilledByServer(const engine::ColumnFacts& column) {
   return column.kind == engine::ColumnFacts::Kind::kTimestamp && !column.is_nullable;
+}
+
+/// The fields and values of HSET and HMSET; empty: another command.
+std::span<const std::string_view> PairsOf(const RespCall& call) {
+  if (TraitsOf(call.verb).fields != RespFields::kPairs) return {};
+  return call.arguments.subspan(2);
 }
 
 }  // namespace
@@ -59,7 +64,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
 
 // One change for each column at most.
 RespRowChange::RespRowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns)
-    : call_(call), columns_(columns), expiry_at_(ExpiryColumnAt(call)) {
+    : call_(call), columns_(columns), given_(PairsOf(call)), expiry_at_(ExpiryColumnAt(call)) {
   if (call.index->columns() <= kFew) return;
   many_.resize(call.index->columns());
   changes_ = many_.data();
@@ -159,7 +164,8 @@ void RespRowChange::Make(std::span<const Value> row) {
   }
   for (uint32_t i = 0; i < columns; ++i) {
     answer_ += !exists || row[i].is_null();
-    PutGiven(i, ValueOf(call_.index->names().columns[i]));
+    const std::string_view* const value = given_.ValueOf(call_.index->names().columns[i]);
+    PutGiven(i, value != nullptr ? *value : std::string_view());
   }
 }
 
@@ -177,13 +183,6 @@ bool RespRowChange::MayChangeField(std::span<const Value> row, uint32_t columns)
     changes_field_ = has_old_ || !OnlyUpdates(call_.script);
   }
   return changes_field_;
-}
-
-std::string_view RespRowChange::ValueOf(const std::string& field) const {
-  for (size_t i = call_.arguments.size() - 2; i >= 2; i -= 2) {
-    if (call_.arguments[i] == field) return call_.arguments[i + 1];
-  }
-  return {};
 }
 
 void RespRowChange::Increment(std::span<const Value> row) {

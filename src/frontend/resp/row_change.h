@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "engine/session.h"
+#include "frontend/resp/fields.h"
 #include "frontend/resp/work.h"
 #include "keyspace/time.h"
 #include "model/request.h"
@@ -62,8 +63,6 @@ class RespRowChange final : public model::RowEditor {
   void Touch(std::span<const model::Value> row);
   void Increment(std::span<const model::Value> row);
   void IncrementFloat(std::span<const model::Value> row);
-  /// HSET: the last value that the command gives the field.
-  std::string_view ValueOf(const std::string& field) const;
   void PutExpiry(int64_t at_ms);
   void Put(uint32_t column, const model::Value& value) { changes_[count_++] = {column, value}; }
   /// A value that the client gives: it is stored as INSERT would.
@@ -79,6 +78,7 @@ class RespRowChange final : public model::RowEditor {
 
   const RespCall& call_;
   const std::span<const engine::ColumnFacts> columns_;
+  const RespGivenFields<std::string_view> given_;  ///< HSET, HMSET: what they set; else empty.
   const size_t expiry_at_;  ///< The place of the column of expiry among the cells, or kNoColumn.
   keyspace::TextRoom expiry_text_;
   bool deletes_ = false;

@@ -1,6 +1,8 @@
 // The limits of what the wire can reach, in one place (invariant I3): a number from the wire is
 // checked against one of these before it sizes anything. Limits marked (variable) are defaults of
-// system variables.
+// system variables. Layers that may not see this one have limits of their own: kLingerBytesMax in
+// net/connection.h, kCipherBytesMax and kEmptyReadsMax in net/tls_stream.h, kSecretBytesMax in
+// base/secret.h.
 //
 // The order: limits that a variable sets (Limits), then those of all protocols, of one protocol
 // after the other, of what two protocols share, of the engine, and of what the plugins show.

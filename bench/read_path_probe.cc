@@ -292,12 +292,13 @@ class WatchProbe {
   static constexpr uint64_t kRequestsPerSecond = 100'000;
 
   exec::WorkerContext Context() {
+    port_.latency = &latency_;
+    port_.hot_rows = &hot_rows_;
+    port_.usage = &usage_;
+    port_.slow_log = &slow_log_;
     exec::WorkerContext context;
+    context.settings = &port_;
     context.stats = &registry_;
-    context.latency = &latency_;
-    context.hot_rows = &hot_rows_;
-    context.usage = &usage_;
-    context.slow_log = &slow_log_;
     return context;
   }
 
@@ -323,6 +324,7 @@ class WatchProbe {
   exec::HotRows hot_rows_;
   exec::Usage usage_;
   exec::SlowLog slow_log_{"probe", NameOf, ShowsValues};
+  exec::PortSettings port_;
   exec::WorkerCore core_;
   exec::Turn turn_;
   frontend::HandlerSocketSettings settings_;

@@ -36,7 +36,6 @@ void Acceptor::Resume() {
 
 void Acceptor::Accept(net::Listener& listener) {
   using Status = net::Listener::AcceptStatus;
-  const WorkerContext& context = core_.context;
   for (unsigned i = 0; i < kAcceptsPerEventMax; ++i) {
     net::Listener::Accepted accepted = listener.Accept();
     if (accepted.status == Status::kTransient) continue;
@@ -49,13 +48,13 @@ void Acceptor::Accept(net::Listener& listener) {
     }
     // The kernel gives the lowest free number, so a number this high means that all lower ones are
     // in use.
-    if (accepted.fd.get() >= context.limits.descriptors_max) {
+    if (accepted.fd.get() >= core_.settings.limits.descriptors_max) {
       clients_.CountRefused(
           "all of the file descriptors for connections are in use; raise open_files_limit");
-    } else if (context.assign(std::move(accepted.fd))) {
+    } else if (core_.context.assign(std::move(accepted.fd))) {
       core_.stats.Add(Stat::kConnectionsAccepted);
     } else {
-      clients_.CountRefused((context.connections_variable + " are open").c_str());
+      clients_.CountRefused((core_.settings.connections_variable + " are open").c_str());
     }
   }
 }

@@ -38,7 +38,7 @@ BatchCollector::BatchCollector(WorkerCore& core, ClientTable& clients, const Inp
       executor_(*core.context.sessions, *core.context.stats, [&core] { core.loop.Wake(); }) {
   for (uint32_t i = 0; i < model::kBatchesMax; ++i) {
     batches_.push_back(std::make_unique<ClientBatch>(executor_.stats(), *core_.context.commits));
-    batches_.back()->turn.LimitTime(core_.context.turn_ms_max);
+    batches_.back()->turn.LimitTime(core_.settings.turn_ms_max);
     free_.push_back(batches_.back().get());
   }
 }
@@ -62,7 +62,7 @@ BatchCollector::ClientBatch* BatchCollector::Collecting() {
     collecting_ = free_.back();
     free_.pop_back();
     collecting_->arena.Reset();
-    collecting_->places.Begin(core_.context.account_limits);
+    collecting_->places.Begin(core_.settings.account_limits);
   }
   return collecting_ != nullptr && !IsFull(*collecting_) ? collecting_ : nullptr;
 }
@@ -235,7 +235,7 @@ void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
   batch.is_unserved = false;
   if (!std::exchange(has_told_unserved_, true)) {
     try {
-      core_.context.log("no memory for the session of a batch executor (" + core_.context.name +
+      core_.context.log("no memory for the session of a batch executor (" + core_.settings.name +
                         "): its worker writes itself, while finds wait; give the server more "
                         "memory, and restart it");
     } catch (const std::bad_alloc&) {  // The line is lost.

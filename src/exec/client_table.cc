@@ -28,7 +28,7 @@ std::string WhyNotWatched(int error) {
 }  // namespace
 
 ClientTable::ClientTable(WorkerCore& core, HeldReplies& held) : core_(core), held_(held) {
-  const model::Limits& limits = core_.context.limits;
+  const model::Limits& limits = core_.settings.limits;
   connection_context_.buffered_bytes_max = limits.buffered_bytes_max;
   connection_context_.budget = core_.context.budget;
   idle_.SetTimeout(int64_t{limits.idle_timeout_s} * 1000);
@@ -45,14 +45,14 @@ void ClientTable::Add(net::UniqueFd fd) {
     MakeRoom();
     client =
         std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
-    client->booked.Enter(client->connection.fd(), core_.context.plugin, core_.context.name);
+    client->booked.Enter(client->connection.fd(), core_.settings.plugin, core_.settings.name);
     client->frontend->SetConnectionId(client->booked.id());
   } catch (const std::bad_alloc&) {
     GiveBackPlace();
     return CountRefused("out of memory");
   }
   client->turn.frontend = client->frontend.get();
-  client->turn.out_bytes_max = core_.context.limits.buffered_bytes_max;
+  client->turn.out_bytes_max = core_.settings.limits.buffered_bytes_max;
   if (core_.context.handshake_thread != nullptr && net::IsTcp(client->connection.fd()))
     client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
@@ -114,7 +114,7 @@ void ClientTable::MakeRoom() {
 }
 
 void ClientTable::LoseMoved(Client& client) {
-  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
+  if (client.ticket != nullptr) core_.settings.logins->End(std::move(client.ticket));
   GiveBackPlace();
   core_.stats.Subtract(Stat::kConnections);
   core_.stats.Add(Stat::kConnectionsLost);
@@ -161,7 +161,7 @@ ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) con
   info.id = client.booked.id();
   info.name = client.frontend->name();
   info.state = StateOf(client);
-  info.mode = core_.context.name;
+  info.mode = core_.settings.name;
   if (const model::Account* const account = client.frontend->account(); account != nullptr)
     info.account = account->user() + "@" + account->host();
   if (has_address) {
@@ -222,9 +222,9 @@ void ClientTable::Retire(Client& client) {
   client.life = Client::Life::kRetired;
   if (client.is_held()) held_.Drop(client);
   if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.SetAway(Away::kNo);
-  if (client.away() == Away::kLoggingIn && core_.context.logins->Cancel(&client))
+  if (client.away() == Away::kLoggingIn && core_.settings.logins->Cancel(&client))
     client.SetAway(Away::kNo);
-  if (client.ticket != nullptr) core_.context.logins->End(std::move(client.ticket));
+  if (client.ticket != nullptr) core_.settings.logins->End(std::move(client.ticket));
   client.Unlink();
   core_.loop.Remove(client.connection.fd());
   Forget(client);
@@ -255,7 +255,7 @@ std::string ClientTable::WhyLost(Loss loss) const {
   }
   if (loss == Loss::kBuffers) {
     return "unread replies, unfinished requests and transactions hold more memory than " +
-           core_.context.memory_variable +
+           core_.settings.memory_variable +
            " allows: connections that hold a large part of it are closed";
   }
   return "the outcome of a commit is unknown (KILL or shutdown while it waited for a replica, or a "

@@ -66,7 +66,7 @@ void ItemReader::Charge(Client& client, TurnItem& item, base::Arena& arena) cons
 
 // Spends `count` requests of the item's account. False: nothing is left.
 bool ItemReader::Spend(Client& client, const Item& item, uint32_t count) const {
-  AccountLimits* const limits = core_.context.account_limits;
+  AccountLimits* const limits = core_.settings.account_limits;
   const uint32_t per_second = limits != nullptr ? limits->requests_per_second() : 0;
   const model::Account* const account = item.request.account;
   if (per_second == 0 || account == nullptr) return true;

@@ -23,37 +23,22 @@ Port::Port(const PortSettings& settings, engine::SessionFactory& sessions, WaitL
            std::function<std::unique_ptr<Frontend>()> make_frontend,
            std::function<void(const std::string&)> log)
     : settings_(settings) {
+  context_.settings = &settings_;
   context_.sessions = &sessions;
   context_.stats = &stats;
-  context_.latency = settings.latency;
-  context_.hot_rows = settings.hot_rows;
-  context_.usage = settings.usage;
-  context_.slow_log = settings.slow_log;
   context_.lane = &lane;
   context_.commits = &commits;
   context_.make_frontend = std::move(make_frontend);
   context_.listeners = &listeners_;
   context_.assign = [this](net::UniqueFd fd) { return Assign(std::move(fd)); };
   context_.log = std::move(log);
-  context_.limits = settings.limits;
-  context_.plugin = settings.plugin;
-  context_.name = settings.name;
-  context_.connections_variable = settings.connections_variable;
-  context_.memory_variable = settings.memory_variable;
   budget_.SetMax(settings.limits.memory_bytes_max);
   context_.budget = &budget_;
-  context_.account_limits = settings.account_limits;
-  context_.prepare = settings.prepare;
-  context_.may_serve = settings.may_serve;
-  context_.writes = settings.writes;
-  context_.turn_ms_max = settings.turn_ms_max;
   if (settings.handshakes.tls.mode != net::TlsMode::kOff) {
     handshake_thread_ =
         std::make_unique<HandshakeThread>(settings.handshakes, stats, budget_, context_.log);
     context_.handshake_thread = handshake_thread_.get();
   }
-  context_.logins = settings.logins;
-  context_.takes_passwords_in_clear = settings.takes_passwords_in_clear;
 }
 
 bool Port::Start(std::string* error) {

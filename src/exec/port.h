@@ -12,42 +12,10 @@
 #include "base/mutex.h"
 #include "base/require.h"
 #include "exec/handshake_thread.h"
+#include "exec/port_settings.h"
 #include "exec/worker.h"
-#include "model/limits.h"
 
 namespace rowsocket::exec {
-
-struct PortSettings {
-  const char* plugin = "";  ///< The plugin's name; static.
-  std::string name;         ///< For the process list.
-  unsigned workers = 1;
-  // The variables that messages name, by what an administrator changes with them:
-  std::string workers_variable;        ///< How many workers there are.
-  std::string connections_variable;    ///< How many connections may be open.
-  std::string memory_variable;         ///< What connections may hold in buffers.
-  LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
-  HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
-  Usage* usage = nullptr;       ///< Null: what tables and accounts are asked for is not counted.
-  SlowLog* slow_log = nullptr;  ///< Null: slow requests are not noted.
-  AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
-  bool elastic = false;         ///< Workers rest where fewer do as much: see WorkerPool.
-  LoginDesk* logins = nullptr;  ///< For frontends that let accounts log in.
-  /// Other machines may send passwords of accounts without TLS.
-  bool takes_passwords_in_clear = false;
-  bool writes = false;  ///< The frontends let writes through.
-  /// How long a turn or batch begins requests, in milliseconds. Tests choose another time.
-  int64_t turn_ms_max = model::kTurnMsMax;
-  /// Brings up to date what the frontends share: before each turn, with `now` when a frontend asked
-  /// for it in the turn before. Called by workers, outside of a turn. May be empty.
-  std::function<void(engine::Session&, bool now)> prepare;
-  HandshakeSettings handshakes;
-  /// Asked on a worker's thread once the server has started: whether the port may serve. If not,
-  /// its listeners refuse connections. May be empty.
-  std::function<bool()> may_serve;
-  std::vector<net::Address> addresses;
-  net::ListenOptions listen;
-  model::Limits limits;
-};
 
 class Port {
  public:

@@ -35,8 +35,9 @@ Worker::Worker(const WorkerContext& context)
       inbox_(core_.loop),
       turn_(core_.stats, *context.commits),
       events_(kEventsMax) {
-  turn_.LimitTime(context.turn_ms_max);
-  if (context.writes) batches_ = std::make_unique<BatchCollector>(core_, clients_, input_, reader_);
+  turn_.LimitTime(core_.settings.turn_ms_max);
+  if (core_.settings.writes)
+    batches_ = std::make_unique<BatchCollector>(core_, clients_, input_, reader_);
 }
 
 Worker::~Worker() { Stop(); }
@@ -45,7 +46,7 @@ bool Worker::Start() {
   if (!core_.loop.Open()) return false;
   // The kernel gives the lowest free number, so that a number this high means that all lower ones
   // are in use. InnoDB ends the server when it finds no descriptor for a file.
-  if (core_.loop.highest_fd() >= core_.context.limits.descriptors_max) {
+  if (core_.loop.highest_fd() >= core_.settings.limits.descriptors_max) {
     errno = EMFILE;
     return false;
   }
@@ -70,7 +71,7 @@ void Worker::Stop() {
 
 void Worker::DropMail() {
   const auto end = [this](std::unique_ptr<engine::LoginTicket> ticket) {
-    if (ticket != nullptr) core_.context.logins->End(std::move(ticket));
+    if (ticket != nullptr) core_.settings.logins->End(std::move(ticket));
   };
   Inbox::Mail mail = inbox_.Take();
   while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) end(std::move(job->login.ticket));
@@ -119,7 +120,7 @@ void Worker::Main(engine::Session* session) {
 // Without memory it is not known whether the port's account may serve.
 bool Worker::MayServe() {
   try {
-    if (core_.context.may_serve == nullptr || core_.context.may_serve()) return true;
+    if (core_.settings.may_serve == nullptr || core_.settings.may_serve()) return true;
   } catch (const std::bad_alloc&) {
     ShutListeners();
     LogWithoutMemory("no memory to look up the account of a port (", "the port is closed");
@@ -132,7 +133,7 @@ bool Worker::MayServe() {
 // Where there is no memory for the line either, the line is lost.
 void Worker::LogWithoutMemory(const char* lacking, const char* so) const {
   try {
-    core_.context.log(lacking + core_.context.name + "): " + so +
+    core_.context.log(lacking + core_.settings.name + "): " + so +
                       "; give the server more memory, and restart it");
   } catch (const std::bad_alloc&) {
   }
@@ -384,7 +385,7 @@ void Worker::DescribeTo(engine::Session& session) {
   described_ms_ = now_ms;
   clients_.connection_context().buffers.Trim();
   try {
-    session.Describe(core_.context.name + ", " + std::to_string(clients_.size()) + " conns, " +
+    session.Describe(core_.settings.name + ", " + std::to_string(clients_.size()) + " conns, " +
                      std::to_string(clients_.in_turn().size()) + " active");
   } catch (const std::bad_alloc&) {  // The process list shows what it has shown.
   }

@@ -9,21 +9,19 @@
 
 #include "base/clock.h"
 #include "engine/session.h"
-#include "exec/account_limits.h"
 #include "exec/commit_board.h"
 #include "exec/frontend.h"
 #include "exec/handshake_thread.h"
 #include "exec/hot_rows.h"
 #include "exec/item_runs.h"
 #include "exec/latency.h"
-#include "exec/login_desk.h"
+#include "exec/port_settings.h"
 #include "exec/slow_log.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
 #include "exec/usage.h"
 #include "exec/wait_lane.h"
 #include "exec/worker_pool.h"
-#include "model/limits.h"
 #include "net/buffer_budget.h"
 #include "net/event_loop.h"
 #include "net/listener.h"
@@ -33,18 +31,11 @@ namespace rowsocket::exec {
 
 /// State that all workers of one port share.
 struct WorkerContext {
+  const PortSettings* settings = nullptr;
   engine::SessionFactory* sessions = nullptr;
   StatRegistry* stats = nullptr;
-  LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
-  HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
-  Usage* usage = nullptr;              ///< Null: nothing is counted by table and account.
-  SlowLog* slow_log = nullptr;         ///< Null: slow requests are not noted.
   WaitLane* lane = nullptr;
-  LoginDesk* logins = nullptr;  ///< Null: no frontend asks for logins.
-  /// Other machines may send passwords of accounts without TLS.
-  bool takes_passwords_in_clear = false;
-  AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
-  CommitBoard* commits = nullptr;           ///< Shared with all other ports.
+  CommitBoard* commits = nullptr;  ///< Shared with all other ports.
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
   WorkerPool* worker_pool = nullptr;
@@ -52,18 +43,7 @@ struct WorkerContext {
   /// Gives a new connection to the worker that has the fewest; false when there are too many.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
-  model::Limits limits;
-  const char* plugin = "";           ///< The plugin's name; static.
-  std::string name;                  ///< For the process list: "mode=rd".
-  std::string connections_variable;  ///< The variable that limits connections: for messages.
-  std::string memory_variable;       ///< The variable that limits their buffers: for messages.
   net::BufferBudget* budget = nullptr;
-  bool writes = false;                      ///< The frontends let writes through.
-  int64_t turn_ms_max = model::kTurnMsMax;  ///< PortSettings::turn_ms_max.
-  /// Brings up to date what the frontends share (PortSettings::prepare). May be empty.
-  std::function<void(engine::Session&, bool now)> prepare;
-  /// Whether the port may serve (PortSettings::may_serve). May be empty.
-  std::function<bool()> may_serve;
 };
 
 /// When things happen on a worker: the clocks are read once a round, and once a turn.
@@ -83,12 +63,14 @@ struct RoundClock {
 struct WorkerCore {
   explicit WorkerCore(const WorkerContext& shared)
       : context(shared),
+        settings(*context.settings),
         stats(*context.stats),
-        latency(context.latency, context.name),
-        hot_rows(context.hot_rows),
-        usage(context.usage, context.name) {}
+        latency(settings.latency, settings.name),
+        hot_rows(settings.hot_rows),
+        usage(settings.usage, settings.name) {}
 
   const WorkerContext context;
+  const PortSettings& settings;  ///< The port's, for all of its workers.
   net::EventLoop loop;
   WorkerLoad load;
   RoundClock clock;
@@ -110,8 +92,8 @@ struct WorkerCore {
     load.CountRequests(runs_.finished());
     hot_rows.AddTurn(turn, items);
     usage.AddTurn(runs_, answered_ns);
-    if (session != nullptr && context.slow_log != nullptr)
-      context.slow_log->NoteTurn(runs_, items, answered_ns, session->slow_us(), stats, &slow_);
+    if (session != nullptr && settings.slow_log != nullptr)
+      settings.slow_log->NoteTurn(runs_, items, answered_ns, session->slow_us(), stats, &slow_);
   }
   /// The replies of the turn that was noted last have been sent, but for those that are held.
   void NoteSent(const TurnTimes& times, engine::Session* session) {
@@ -121,17 +103,17 @@ struct WorkerCore {
   /// The lane has executed a request; WriteSlow writes it if it was slow.
   void NoteWaited(const Item& item, const TurnClient& client, const SlowLog::Waited& waited,
                   const engine::Session& session) {
-    if (context.slow_log != nullptr)
-      context.slow_log->NoteWaited(item, client, waited, session.slow_us(), stats, &slow_);
+    if (settings.slow_log != nullptr)
+      settings.slow_log->NoteWaited(item, client, waited, session.slow_us(), stats, &slow_);
   }
   void NoteHeld(const TurnClient& client, int64_t sent_ns, engine::Session* session) {
-    if (session != nullptr && context.slow_log != nullptr)
-      context.slow_log->NoteHeld(client, sent_ns, session->slow_us(), stats, &slow_);
+    if (session != nullptr && settings.slow_log != nullptr)
+      settings.slow_log->NoteHeld(client, sent_ns, session->slow_us(), stats, &slow_);
   }
   /// Writes the slow requests of the turns that were noted, when their replies have been sent.
   void WriteSlow(engine::Session* session) {
     if (!slow_.empty() && session != nullptr) [[unlikely]]
-      context.slow_log->Write(&slow_, *session);
+      settings.slow_log->Write(&slow_, *session);
   }
 
  private:

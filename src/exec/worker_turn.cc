@@ -12,7 +12,7 @@ void Worker::RunTurn(engine::Session& session) {
   std::vector<Client*>& in_turn = clients_.in_turn();
   turn_.Clear();
   core_.latency.LookForFlush();
-  places_.Begin(core_.context.account_limits);
+  places_.Begin(core_.settings.account_limits);
   ClearArena();
   in_turn.clear();
   in_turn.swap(ready);
@@ -67,9 +67,9 @@ void Worker::ClearArena() {
 // reading the mapping tables. Where memory runs out, what the frontends share stays as it was.
 void Worker::Prepare(engine::Session& session) {
   const bool now = std::exchange(core_.must_refresh, false);
-  if (!core_.context.prepare) return;
+  if (!core_.settings.prepare) return;
   try {
-    core_.context.prepare(session, now);
+    core_.settings.prepare(session, now);
   } catch (const std::bad_alloc&) {
     session.Rollback();
     session.ReleaseTables();

@@ -235,7 +235,7 @@ void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
   batch.is_unserved = false;
   if (!std::exchange(has_told_unserved_, true)) {
     try {
-      core_.context.log("no memory for the session of a batch executor (" + core_.settings.name +
+      core_.context.log("no memory for the session of a batch executor (" + core_.settings.mode +
                         "): its worker writes itself, while finds wait; give the server more "
                         "memory, and restart it");
     } catch (const std::bad_alloc&) {  // The line is lost.

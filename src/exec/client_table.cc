@@ -45,7 +45,7 @@ void ClientTable::Add(net::UniqueFd fd) {
     MakeRoom();
     client =
         std::make_unique<Client>(std::move(fd), connection_context_, core_.context.make_frontend());
-    client->booked.Enter(client->connection.fd(), core_.settings.plugin, core_.settings.name);
+    client->booked.Enter(client->connection.fd(), core_.settings.plugin, core_.settings.mode);
     client->frontend->SetConnectionId(client->booked.id());
   } catch (const std::bad_alloc&) {
     GiveBackPlace();
@@ -161,7 +161,7 @@ ConnectionInfo ClientTable::Describe(const Client& client, bool has_address) con
   info.id = client.booked.id();
   info.name = client.frontend->name();
   info.state = StateOf(client);
-  info.mode = core_.settings.name;
+  info.mode = core_.settings.mode;
   if (const model::Account* const account = client.frontend->account(); account != nullptr)
     info.account = account->user() + "@" + account->host();
   if (has_address) {

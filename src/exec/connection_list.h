@@ -26,7 +26,7 @@ struct ConnectionInfo {
   uint64_t id = 0;      ///< In the ConnectionBook.
   std::string name;     ///< The name that the client has given itself; may be empty.
   std::string state;    ///< "idle", or what its next request waits for.
-  std::string mode;     ///< What the port is for: "mode=rd".
+  std::string mode;     ///< PortSettings::mode.
   std::string account;  ///< user@host, as SQL shows accounts; empty: let in without one.
   std::string address;
   uint16_t port = 0;  ///< The client's port; 0 for a UNIX socket.

@@ -60,7 +60,7 @@ struct TurnTimes {
 };
 
 struct LatencyRow {
-  std::string mode;  ///< The port's name.
+  std::string mode;  ///< PortSettings::mode.
   uint32_t verb = 0;
   Phase phase = Phase::kWhole;
   base::LatencyCounts counts;

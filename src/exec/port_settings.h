@@ -24,7 +24,8 @@ namespace rowsocket::exec {
 
 struct PortSettings {
   const char* plugin = "";  ///< The plugin's name; static.
-  std::string name;         ///< For the process list.
+  /// The port's mode as the process list and information_schema show it: `mode=rd`.
+  std::string mode;
   unsigned workers = 1;
   // The variables that messages name, by what an administrator changes with them:
   std::string workers_variable;        ///< How many workers there are.

@@ -69,7 +69,7 @@ class PortOnFake {
   static constexpr unsigned kLaneThreads = 4;
 
   PortOnFake() {
-    settings.name = "test";
+    settings.mode = "test";
     settings.workers_variable = "handlersocket_threads";
     settings.connections_variable = "handlersocket_connections_max";
     settings.memory_variable = "handlersocket_memory_max_bytes";

@@ -51,8 +51,8 @@ struct UsedIndex {
   auto operator<=>(const UsedIndex&) const = default;
 };
 
-/// An account that has used a port. `mode`: the port's name. Empty user and host: all clients
-/// without an account.
+/// An account that has used a port of this mode (PortSettings::mode). Empty user and host: all
+/// clients without an account.
 struct UsedAccount {
   std::string mode, user, host;
   auto operator<=>(const UsedAccount&) const = default;
@@ -122,7 +122,7 @@ class Usage {
 
 class UsageBlock {
  public:
-  /// Null `usage`: nothing is counted. `mode`: the port's name.
+  /// Null `usage`: nothing is counted. `mode`: PortSettings::mode.
   UsageBlock(Usage* usage, std::string mode);
   ~UsageBlock();
   UsageBlock(const UsageBlock&) = delete;

@@ -133,7 +133,7 @@ bool Worker::MayServe() {
 // Where there is no memory for the line either, the line is lost.
 void Worker::LogWithoutMemory(const char* lacking, const char* so) const {
   try {
-    core_.context.log(lacking + core_.settings.name + "): " + so +
+    core_.context.log(lacking + core_.settings.mode + "): " + so +
                       "; give the server more memory, and restart it");
   } catch (const std::bad_alloc&) {
   }
@@ -385,7 +385,7 @@ void Worker::DescribeTo(engine::Session& session) {
   described_ms_ = now_ms;
   clients_.connection_context().buffers.Trim();
   try {
-    session.Describe(core_.settings.name + ", " + std::to_string(clients_.size()) + " conns, " +
+    session.Describe(core_.settings.mode + ", " + std::to_string(clients_.size()) + " conns, " +
                      std::to_string(clients_.in_turn().size()) + " active");
   } catch (const std::bad_alloc&) {  // The process list shows what it has shown.
   }

@@ -65,9 +65,9 @@ struct WorkerCore {
       : context(shared),
         settings(*context.settings),
         stats(*context.stats),
-        latency(settings.latency, settings.name),
+        latency(settings.latency, settings.mode),
         hot_rows(settings.hot_rows),
-        usage(settings.usage, settings.name) {}
+        usage(settings.usage, settings.mode) {}
 
   const WorkerContext context;
   const PortSettings& settings;  ///< The port's, for all of its workers.

@@ -13,7 +13,7 @@ void TakeCommonSettings(const CommonVariables& variables, bool asks_for_logins,
 exec::PortSettings MakePort(const CommonVariables& variables, const std::string& plugin,
                             bool must_authenticate) {
   exec::PortSettings port;
-  port.name = "mode=rw";
+  port.mode = "mode=rw";
   port.workers = variables.threads;
   port.workers_variable = plugin + "_threads";
   port.connections_variable = plugin + "_connections_max";

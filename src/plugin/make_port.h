@@ -15,7 +15,7 @@ namespace rowsocket::plugin {
 void TakeCommonSettings(const CommonVariables& variables, bool asks_for_logins,
                         DaemonSettings* settings);
 
-/// A port named "mode=rw" that reads and writes, without addresses. `plugin`: what the names of the
+/// A port of `mode=rw` that reads and writes, without addresses. `plugin`: what the names of the
 /// variables begin with, "resp". `must_authenticate`: whoever has not shown a password or a secret
 /// may do nothing.
 exec::PortSettings MakePort(const CommonVariables& variables, const std::string& plugin,

@@ -52,7 +52,7 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
     return false;
   }
   auto opening = std::make_shared<Opening>();
-  port->may_serve = [made, variable, opening, name = port->name] {
+  port->may_serve = [made, variable, opening, name = port->mode] {
     std::call_once(opening->once, [&] {
       opening->has_account = engine::server::HasAccount(*made);
       if (opening->has_account)

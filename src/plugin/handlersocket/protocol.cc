@@ -93,7 +93,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
              std::to_string(base::Secret::kSecretBytesMax) + " bytes";
     return false;
   }
-  port.name = mode.name;
+  port.mode = mode.name;
   if (!TakeAccount(mode.user, mode.user_variable, &port, &frontend->account, error)) return false;
   port.workers = mode.threads;
   port.workers_variable = mode.threads_variable;

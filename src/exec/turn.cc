@@ -359,7 +359,8 @@ void Turn::NoteReply(size_t bytes) {
 // A few long requests would keep all others waiting, even after their client has gone. Requests in
 // the lane have waited together and end together, however long that takes.
 void Turn::LookAtClock() {
-  if (waits_ == Waits::kTogether || base::CoarseNowMs() - began_ms_ <= ms_max_) return;
+  if (wait_policy_ == WaitPolicy::kAllForOneLock || base::CoarseNowMs() - began_ms_ <= ms_max_)
+    return;
   is_full_ = true;
 }
 
@@ -382,7 +383,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
 
 // An item that waits for the same lock would else begin to wait when this one has given up.
 void Turn::AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome) {
-  if (waits_ == Waits::kNever || !model::EndsWait(outcome.error)) return;
+  if (wait_policy_ == WaitPolicy::kNever || !model::EndsWait(outcome.error)) return;
   if (outcome.result == Result::kGivesWay || outcome.waits_elsewhere) return;
   for (TurnItem* each = items_.data() + (&item - items_.data()) + 1;
        each != items_.data() + items_.size(); ++each) {

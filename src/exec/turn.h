@@ -162,12 +162,13 @@ void EndItem(const Item& item, const model::Error& answer, uint64_t rows, Fronte
 
 class Turn {
  public:
-  enum class Waits : uint8_t {
-    kNever,     ///< The session waits for no lock.
-    kTogether,  ///< All items wait for one lock: the end of one wait ends them all.
+  /// What the end of an item's wait for a lock means to the other items.
+  enum class WaitPolicy : uint8_t {
+    kNever,          ///< Nothing: the session waits for no lock.
+    kAllForOneLock,  ///< All items wait for one lock: the end of one wait ends them all.
   };
-  Turn(StatBlock& stats, CommitBoard& commits, Waits waits = Waits::kNever)
-      : stats_(stats), commits_(commits), waits_(waits) {}
+  Turn(StatBlock& stats, CommitBoard& commits, WaitPolicy wait_policy = WaitPolicy::kNever)
+      : stats_(stats), commits_(commits), wait_policy_(wait_policy) {}
 
   void Clear() {
     items_.clear();
@@ -271,7 +272,7 @@ class Turn {
 
   StatBlock& stats_;
   CommitBoard& commits_;
-  const Waits waits_;
+  const WaitPolicy wait_policy_;
   std::vector<TurnItem> items_;
   SharedRows rows_;
   bool writes_ = false;

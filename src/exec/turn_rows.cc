@@ -68,7 +68,8 @@ bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
   const model::Error error = opening.outcome.error;
   const bool is_killed = error.code == model::ErrorCode::kKilled;
   const bool gives_way = opening.outcome.result == Result::kGivesWay;
-  if (is_killed || (waits_ == Waits::kTogether && !gives_way && model::EndsWait(error))) {
+  if (is_killed ||
+      (wait_policy_ == WaitPolicy::kAllForOneLock && !gives_way && model::EndsWait(error))) {
     first.Settle(error);
     AnswerCommonWait(first, opening.outcome);
   }

@@ -242,7 +242,7 @@ void WaitLane::Main(engine::Session* session) {
   std::optional<Turn> turn;
   try {
     stats.emplace(stats_);
-    turn.emplace(*stats, commits_, Turn::Waits::kTogether);
+    turn.emplace(*stats, commits_, Turn::WaitPolicy::kAllForOneLock);
   } catch (const std::bad_alloc&) {
     session = nullptr;  // The thread can no more serve than one that got no session.
   }

@@ -178,7 +178,7 @@ TEST_F(TurnTokenTest, EndOfAWaitForATokenDoesNotEndOtherWaits) {
     return is_first ? Outcome::Fail(model::ErrorCode::kLockTables) : Outcome();
   });
   engine::fake::Session waits(store_, engine::LockWait::kServer);
-  Turn together(stats_, commits_, Turn::Waits::kTogether);
+  Turn together(stats_, commits_, Turn::WaitPolicy::kAllForOneLock);
   for (TurnItem& item : turn_.items()) {
     together.Add(*item.client) = item;
     together.Added();

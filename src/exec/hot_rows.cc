@@ -74,8 +74,8 @@ std::string KeyText(std::span<const model::Value> key) {
 
 /// The row whose lock the lane waits for on behalf of the item: a unit's first lock of others'.
 RowName RowWaitedFor(const Item& item) {
-  if (item.unit == nullptr || item.unit->waits_count == 0) return item.row_name();
-  const UnitRequest& request = item.unit->requests[item.unit->waits[0]];
+  if (item.unit == nullptr || item.unit->met_locks_count == 0) return item.row_name();
+  const UnitRequest& request = item.unit->requests[item.unit->met_locks[0]];
   return {*request.index, request.request};
 }
 

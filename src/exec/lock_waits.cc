@@ -12,11 +12,11 @@ namespace {
 
 /// The lane first takes the locks that the unit has met. Parsed again, the unit may have other
 /// requests: it then finds out itself.
-void TakeWaits(const Item& from, Item* to) {
+void TakeMetLocks(const Item& from, Item* to) {
   if (from.unit == nullptr || to->unit == nullptr) return;
   if (from.unit->requests.size() != to->unit->requests.size()) return;
-  to->unit->waits = from.unit->waits;
-  to->unit->waits_count = from.unit->waits_count;
+  to->unit->met_locks = from.unit->met_locks;
+  to->unit->met_locks_count = from.unit->met_locks_count;
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   } else {
     client.frontend->ParseForLane(job->line, job->arena, &job->item);
   }
-  TakeWaits(item.item, &job->item);
+  TakeMetLocks(item.item, &job->item);
   client.frontend->Rewind();
   job->wait_group_name =
       WaitLane::WaitGroupNameOf(job->item, item.wait == TurnItem::Wait::kElsewhere);

@@ -127,7 +127,7 @@ bool Turn::CloseRows(engine::Session& session) {
 bool Turn::MayFitNextTime(std::span<TurnItem> items) {
   if (items.size() > 1) return true;
   Unit* const unit = items.front().item.unit;
-  return unit != nullptr && std::exchange(unit->waits_count, 0) != 0;
+  return unit != nullptr && std::exchange(unit->met_locks_count, 0) != 0;
 }
 
 // Lets the batch run again, one by one.

@@ -39,20 +39,21 @@ Outcome Judge(Unit& unit, engine::Session& session) {
 /// next attempt, a moment later.
 Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   if (session.HoldsRows()) {
-    if (!unit.WaitsElsewhere()) return {};
+    if (!unit.HasMetLockElsewhere()) return {};
     // Other items of this turn hold rows that batches need: the unit runs without these items, a
     // moment later.
     return GiveWay();
   }
-  for (uint32_t i = 0; i < unit.waits_count; ++i) {
+  for (uint32_t i = 0; i < unit.met_locks_count; ++i) {
     Outcome outcome = session.BeginUnit();
     if (!outcome.ok()) return outcome;
     {
       const engine::RefusedWaits refused(session, i != 0);
-      outcome = execute(unit.waits[i], false);
+      outcome = execute(unit.met_locks[i], false);
     }
     if (i != 0 && outcome.result == Result::kBusy) {
-      std::rotate(unit.waits.begin(), unit.waits.begin() + i, unit.waits.begin() + i + 1);
+      std::rotate(unit.met_locks.begin(), unit.met_locks.begin() + i,
+                  unit.met_locks.begin() + i + 1);
       // With innodb_rollback_on_timeout the lock that is not free has cost the transaction.
       if (outcome.transaction_lost) return GiveWay(/*transaction_lost=*/true);
       const Outcome taken_back = session.EndUnit(false);
@@ -62,8 +63,8 @@ Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& exe
     const Outcome taken_back = session.EndUnit(false);
     if (!taken_back.ok()) return taken_back;
     if (model::EndsWait(outcome.error)) {
-      unit.position = unit.waits[i] + 1u;
-      outcome.waits_elsewhere = unit.waits[i] != unit.named;
+      unit.position = unit.met_locks[i] + 1u;
+      outcome.waits_elsewhere = unit.met_locks[i] != unit.named;
       return outcome;
     }
   }
@@ -96,18 +97,18 @@ Outcome RunOnce(Unit& unit, engine::Session& session,
 
 }  // namespace
 
-bool Unit::HasWaitedIn(uint32_t request) const {
-  const auto end = waits.begin() + waits_count;
-  return std::find(waits.begin(), end, request) != end;
+bool Unit::HasMetLock(uint32_t request) const {
+  const auto end = met_locks.begin() + met_locks_count;
+  return std::find(met_locks.begin(), end, request) != end;
 }
 
-void Unit::NoteWait(uint32_t request) {
-  if (HasWaitedIn(request) || waits_count == waits.size()) return;
-  waits[waits_count++] = static_cast<uint16_t>(request);
+void Unit::NoteMetLock(uint32_t request) {
+  if (HasMetLock(request) || met_locks_count == met_locks.size()) return;
+  met_locks[met_locks_count++] = static_cast<uint16_t>(request);
 }
 
-bool Unit::WaitsElsewhere() const {
-  return std::any_of(waits.begin(), waits.begin() + waits_count,
+bool Unit::HasMetLockElsewhere() const {
+  return std::any_of(met_locks.begin(), met_locks.begin() + met_locks_count,
                      [this](uint16_t request) { return request != named; });
 }
 
@@ -123,15 +124,15 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   const bool waits = session.WaitsForLocks();
   if (waits) outcome = TakeLocks(unit, session, execute);
   if (!outcome.ok()) return outcome;
-  const uint32_t waits_before = unit.waits_count;
+  const uint32_t met_before = unit.met_locks_count;
   outcome = RunOnce(unit, session, body);
   if (outcome.result != Result::kBusy) return outcome;
   outcome.waits_elsewhere = unit.position != unit.named + 1;
   if (!waits) return outcome;
   // A request whose lock could not be taken before fails without what those before it do. The unit
   // must not wait while it holds their rows, so that it runs again and again.
-  const bool is_known =
-      unit.waits_count == waits_before && unit.position != 0 && unit.HasWaitedIn(unit.position - 1);
+  const bool is_known = unit.met_locks_count == met_before && unit.position != 0 &&
+                        unit.HasMetLock(unit.position - 1);
   if (!is_known) return BeginAnew();
   outcome.result = Result::kGivesWay;
   return outcome;
@@ -146,7 +147,7 @@ Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   for (uint32_t i = 0; i < unit.requests.size(); ++i) {
     unit.position = i + 1;
     outcome = execute(i, true);
-    if (outcome.result == Result::kBusy) unit.NoteWait(i);
+    if (outcome.result == Result::kBusy) unit.NoteMetLock(i);
     if (!outcome.ok()) break;
     unit.rows += outcome.rows;
     unit.is_merged = unit.is_merged || outcome.on_open_row;

@@ -12,8 +12,8 @@
 // lets go of everything, and tries again a moment later, for as long as a wait for a row may take.
 //
 // Threads: one at a time. Lifetime: in the arena of the item that has it. Limits:
-// kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitWaitsMax locks of
-// others: a unit that meets more ends as after a deadlock.
+// kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitMetLocksMax met locks
+// (a unit that meets more ends as after a deadlock).
 #pragma once
 
 #include <array>
@@ -48,14 +48,15 @@ struct Unit {
   uint32_t position = 0;   ///< From 1; 0: none.
   uint64_t rows = 0;       ///< Rows that its requests have sent or changed.
   bool is_merged = false;  ///< A request was executed on a row that it shares with others.
-  std::array<uint16_t, model::kUnitWaitsMax> waits{};  ///< Requests that have met others' locks.
-  uint32_t waits_count = 0;
+  /// Requests that have met locks of other sessions, by their positions from 0.
+  std::array<uint16_t, model::kUnitMetLocksMax> met_locks{};
+  uint32_t met_locks_count = 0;
 
-  void NoteWait(uint32_t request);
-  /// Whether the request, from 0, has met a lock of others that is noted.
-  bool HasWaitedIn(uint32_t request) const;
-  /// Whether it has met a lock other than that of its named request's row.
-  bool WaitsElsewhere() const;
+  void NoteMetLock(uint32_t request);
+  /// Whether it is noted that the request, from 0, has met a lock.
+  bool HasMetLock(uint32_t request) const;
+  /// Whether the unit has met a lock other than that of its named request's row.
+  bool HasMetLockElsewhere() const;
 };
 
 /// Executes the request at the position `request` of Unit::requests, from 0, and appends its reply.

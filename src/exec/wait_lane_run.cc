@@ -14,7 +14,7 @@ namespace {
 /// Whether requests that give way are answered now and executed no more. A request that gives way
 /// to a DDL statement is executed kBackOffsMax times. Units that have met a row lock while they
 /// held rows of their own are executed for as long as a wait for a row takes, and at least
-/// kUnitWaitsMax times, so that each lock that a unit may need can be the one that it waits for
+/// kUnitMetLocksMax times, so that each lock that a unit may need can be the one that it waits for
 /// first.
 bool IsOver(const WaitJobs& left, int64_t tries, int64_t waited_ms,
             const engine::Session& session) {
@@ -22,7 +22,7 @@ bool IsOver(const WaitJobs& left, int64_t tries, int64_t waited_ms,
     return job->outcome.error.code == model::ErrorCode::kLockWait;
   });
   if (!all_wait_for_rows) return tries >= model::kBackOffsMax;
-  return tries >= int64_t{model::kUnitWaitsMax} && waited_ms >= session.row_wait_ms();
+  return tries >= int64_t{model::kUnitMetLocksMax} && waited_ms >= session.row_wait_ms();
 }
 
 }  // namespace

@@ -253,8 +253,8 @@ inline constexpr size_t kRespUnitKeysMax = 10'000;
 inline constexpr size_t kReadBytesMax = size_t{256} << 20;
 /// Words of a command of RESP that is served: a name, and kRespUnitKeysMax keys with a value each.
 inline constexpr size_t kRespWordsMax = 2 * kRespUnitKeysMax + 2;
-/// Locks of other sessions that a unit waits for, one after the other.
-inline constexpr size_t kUnitWaitsMax = 8;
+/// Locks of other sessions that a unit has met, and takes first when it runs again.
+inline constexpr size_t kUnitMetLocksMax = 8;
 /// Bytes of an idempotency token.
 inline constexpr size_t kTokenBytesMax = 64;
 /// Bytes of an answer that is kept with its token.

@@ -23,7 +23,7 @@ Outcome GiveWay(bool transaction_lost = false) {
   return outcome;
 }
 
-Outcome Judge(Unit& unit, engine::Session& session) {
+Outcome MayExecuteAll(Unit& unit, engine::Session& session) {
   for (uint32_t i = 0; i < unit.requests.size(); ++i) {
     const Outcome outcome = session.MayExecute(*unit.requests[i].index, unit.requests[i].request);
     if (outcome.ok()) continue;
@@ -80,8 +80,8 @@ Outcome CloseRowsReachedByRequests(const Unit& unit, engine::Session& session) {
   return outcome;
 }
 
-Outcome RunOnce(Unit& unit, engine::Session& session,
-                const std::function<engine::Outcome()>& body) {
+Outcome RunInUnit(Unit& unit, engine::Session& session,
+                  const std::function<engine::Outcome()>& body) {
   Outcome outcome = CloseRowsReachedByRequests(unit, session);
   if (!outcome.ok()) return outcome;
   outcome = session.BeginUnit();
@@ -118,14 +118,14 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   unit.position = 0;
   unit.rows = 0;
   unit.is_merged = false;
-  Outcome outcome = Judge(unit, session);
+  Outcome outcome = MayExecuteAll(unit, session);
   if (!outcome.ok()) return outcome;
   if (!unit.writes) return body();
   const bool waits = session.WaitsForLocks();
   if (waits) outcome = TakeLocks(unit, session, execute);
   if (!outcome.ok()) return outcome;
   const uint32_t met_before = unit.met_locks_count;
-  outcome = RunOnce(unit, session, body);
+  outcome = RunInUnit(unit, session, body);
   if (outcome.result != Result::kBusy) return outcome;
   outcome.waits_elsewhere = unit.position != unit.named + 1;
   if (!waits) return outcome;

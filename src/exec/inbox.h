@@ -35,46 +35,22 @@ class Inbox {
   explicit Inbox(net::EventLoop& loop) : loop_(loop) {}
 
   void Put(net::UniqueFd connection) {
-    {
-      const base::MutexLock lock(mutex_);
-      mail_.connections.push_back(std::move(connection));
-    }
-    loop_.Wake();
+    Fill([&](Mail& mail) { mail.connections.push_back(std::move(connection)); });
   }
   void Put(std::unique_ptr<Client> client) {
-    {
-      const base::MutexLock lock(mutex_);
-      mail_.clients.Push(std::move(client));
-    }
-    loop_.Wake();
+    Fill([&](Mail& mail) { mail.clients.Push(std::move(client)); });
   }
   void Put(WaitJobs jobs) {
-    {
-      const base::MutexLock lock(mutex_);
-      mail_.jobs.splice(mail_.jobs.end(), jobs);
-    }
-    loop_.Wake();
+    Fill([&](Mail& mail) { mail.jobs.splice(mail.jobs.end(), jobs); });
   }
   void Put(std::unique_ptr<LoginJob> login) {
-    {
-      const base::MutexLock lock(mutex_);
-      mail_.logins.Push(std::move(login));
-    }
-    loop_.Wake();
+    Fill([&](Mail& mail) { mail.logins.Push(std::move(login)); });
   }
   void Put(std::shared_ptr<ConnectionList> list) {
-    {
-      const base::MutexLock lock(mutex_);
-      mail_.lists.push_back(std::move(list));
-    }
-    loop_.Wake();
+    Fill([&](Mail& mail) { mail.lists.push_back(std::move(list)); });
   }
   void PutAccountsHaveEnded() {
-    {
-      const base::MutexLock lock(mutex_);
-      mail_.accounts_have_ended = true;
-    }
-    loop_.Wake();
+    Fill([](Mail& mail) { mail.accounts_have_ended = true; });
   }
 
   Mail Take() {
@@ -85,6 +61,15 @@ class Inbox {
   }
 
  private:
+  template <typename Add>
+  void Fill(Add add) {
+    {
+      const base::MutexLock lock(mutex_);
+      add(mail_);
+    }
+    loop_.Wake();
+  }
+
   net::EventLoop& loop_;
   base::Mutex mutex_;
   Mail mail_ GUARDED_BY(mutex_);

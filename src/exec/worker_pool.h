@@ -32,19 +32,21 @@ class Worker;
 
 /// The work that a worker has done; written by the worker, read by the pool.
 struct WorkerLoad {
-  std::atomic<int64_t> slept_us{0};        ///< With nothing to do, since the worker started.
-  std::atomic<int64_t> asleep_from_us{0};  ///< Asleep since then; 0: the worker is awake.
-  std::atomic<uint64_t> requests{0};       ///< Answered since the worker started.
-  /// Connections that have asked for something in a period: the period, then their number.
+  std::atomic<int64_t> slept_us{0};  ///< Time without anything to do, since the worker started.
+  std::atomic<int64_t> asleep_from_us{0};  ///< When the worker fell asleep; 0: it is awake.
+  std::atomic<uint64_t> requests{0};       ///< Requests answered since the worker started.
+  /// The number of a period, then how many connections have asked for something in it.
   std::atomic<uint64_t> active{0};
-  uint32_t active_before = 0;  ///< The number of the period before; the worker's own.
-  /// On a core, though counted as sleep: the worker looked for events.
+  /// How many connections had asked for something in the period before; the worker's own.
+  uint32_t active_before = 0;
+  /// Time in which the worker looked for events: it was on a core, and counts as asleep.
   std::atomic<int64_t> busy_polled_us{0};
-  /// In commits of batches that the worker itself ran.
+  /// Time in commits of batches that the worker ran itself.
   std::atomic<int64_t> committed_us{0};
   RunTime run_time;
 
-  /// One more connection has sent something in this period. Called by the worker.
+  /// Counts a connection that has sent something for the first time in this period. Called by the
+  /// worker.
   void CountActive(uint32_t period) {
     const uint64_t before = active.load(std::memory_order_relaxed);
     const uint64_t count = before >> 32 == period ? (before & UINT32_MAX) + 1 : 1;
@@ -66,14 +68,15 @@ struct WorkerLoad {
     const uint32_t count = static_cast<uint32_t>(now);
     return now >> 32 == period ? std::max(count, active_before) : count;
   }
-  /// Called by the worker, before and after it has nothing to do.
+  /// FallAsleep and WakeUp are called by the worker, before and after it has nothing to do.
   void FallAsleep(int64_t now_us) { asleep_from_us.store(now_us, std::memory_order_relaxed); }
   void WakeUp(int64_t now_us) {
     const int64_t slept = SleptUs(now_us);
     asleep_from_us.store(0, std::memory_order_relaxed);
     slept_us.store(slept, std::memory_order_relaxed);
   }
-  /// Approximate: the worker may fall asleep or wake up meanwhile.
+  /// The time that the worker has slept. It is approximate, because the worker may fall asleep or
+  /// wake up meanwhile.
   int64_t SleptUs(int64_t now_us) const {
     const int64_t from_us = asleep_from_us.load(std::memory_order_relaxed);
     return slept_us.load(std::memory_order_relaxed) + (from_us != 0 ? now_us - from_us : 0);
@@ -88,7 +91,7 @@ class WorkerPoolSizer {
     int64_t now_ms = 0;
     double busy = 0;      ///< Sum of the parts of time awake: each worker at work adds up to 1.
     double requests = 0;  ///< Requests/s.
-    double blocked = 0;   ///< Part of `busy`: neither running nor waiting for a core.
+    double blocked = 0;   ///< The part of `busy` that neither ran nor waited for a core.
   };
   explicit WorkerPoolSizer(uint32_t workers) : workers_(workers) {}
 
@@ -106,8 +109,8 @@ class WorkerPoolSizer {
   bool is_blocked_ = false;    ///< The workers at work mostly wait for the disk.
   uint32_t tried_from_ = 0;    ///< Workers at work before the try that is under way; 0: no try.
   bool tries_more_ = true;     ///< The next try is with more workers, not fewer.
-  double requests_ = 0;        ///< Requests/s of late, with the number that is at work.
-  int64_t hold_until_ms_ = 0;  ///< No try before this time.
+  double requests_ = 0;        ///< Requests/s of late, with as many workers as are at work now.
+  int64_t hold_until_ms_ = 0;  ///< When the next try may begin.
   int64_t hold_ms_ = 0;        ///< The last hold time, if the try before it brought nothing.
 };
 
@@ -117,11 +120,11 @@ class WorkerPool {
   /// `writes`: workers wait mostly for the flush of what they write.
   WorkerPool(const std::vector<std::unique_ptr<Worker>>& workers, bool elastic, bool writes);
 
-  /// Once in a period, begins the next one and sets how many workers are at work.
+  /// Begins the next period when the present one is over, and sets how many workers are at work.
   void AdaptIfDue(int64_t now_ms) {
     if (now_ms >= due_ms_.load(std::memory_order_relaxed)) Adapt(now_ms);
   }
-  /// From now on the first `count` workers are at work, whatever the load.
+  /// Has the first `count` workers work from now on, whatever the load.
   void Pin(uint32_t count);
   /// The worker for a new connection: the one at work that has the fewest. Null: all workers lack
   /// sessions.
@@ -153,7 +156,7 @@ class WorkerPool {
   std::vector<int64_t> ran_us_ GUARDED_BY(mutex_);        ///< By worker, at the last measurement.
   std::vector<int64_t> committed_us_ GUARDED_BY(mutex_);  ///< By worker, at the last measurement.
   uint64_t requests_ GUARDED_BY(mutex_) = 0;
-  /// Active connections in this period.
+  /// How many active connections each worker has in this period.
   std::vector<std::pair<uint32_t, Worker*>> by_active_ GUARDED_BY(mutex_);
 };
 

@@ -56,8 +56,8 @@ bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
       opening.outcome.result == Result::kBusy && !opening.outcome.waits_elsewhere;
   if (opening.outcome.transaction_lost) {
     OnLost(first, opening.outcome, false);
-    // With innodb_rollback_on_timeout the row would else cost a transaction for each of them: that
-    // they wait is remembered when the batch runs again.
+    // With innodb_rollback_on_timeout each request for this row would cost a transaction. All of
+    // them are stopped now, and are known to wait when the batch runs again.
     if (is_locked) StopRow(first, opening.outcome.error);
     return false;
   }
@@ -96,7 +96,7 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
   const engine::Outcome outcome = session.EndRow();
   if (!outcome.ok()) {
     // The row was not written, so none of the answers is true. Run one by one, each request gets
-    // its own.
+    // an answer of its own.
     StopMerging();
     return false;
   }
@@ -120,17 +120,18 @@ bool Turn::CloseRows(engine::Session& session) {
   return false;
 }
 
-// Several items fit one by one, perhaps. A unit that has taken its locks first has had these
-// requests taken back, which in MariaDB keeps it from being committed while an ALTER copies their
-// table: it runs once more without that, as the locks that it has waited for were free. Where one
-// of them is held again, the unit runs as before, and in the end is answered as after a deadlock.
+// Several items may fit one by one. A unit that takes its locks first executes its requests and
+// takes them back. In MariaDB a transaction with rows taken back is not committed while an ALTER
+// copies their table. So the unit runs once more without taking locks first, as the locks that it
+// has waited for were free. Where one of them is held again, the unit runs as before, and in the
+// end is answered as after a deadlock.
 bool Turn::MayFitNextTime(std::span<TurnItem> items) {
   if (items.size() > 1) return true;
   Unit* const unit = items.front().item.unit;
   return unit != nullptr && std::exchange(unit->met_locks_count, 0) != 0;
 }
 
-// Lets the batch run again, one by one.
+// Has the requests of the batch run one by one when the batch runs again.
 void Turn::StopMerging() {
   if (!merges_) return;
   merges_ = false;

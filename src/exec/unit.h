@@ -4,12 +4,13 @@
 // A required request stops the unit where it finds, changes or inserts no row: the unit is then not
 // applied, which is no error. An optional request goes on.
 //
-// A unit that meets the lock of another session waits for it in the lane, and holds nothing
-// meanwhile: there it first takes the locks that it has had to wait for, of which it waits for the
-// first alone, and then runs without waiting. Where it meets another lock, its transaction is given
-// up, and it begins anew with one more lock to take first. A lock that a request meets only behind
-// those before it (of the parent of a row that they have inserted) cannot be taken first: the unit
-// lets go of everything, and tries again a moment later, for as long as a wait for a row may take.
+// A unit that meets the lock of another session waits for it in the lane. There it first takes
+// every lock that it has met before. It waits only for the first of them, so that it holds no row
+// while it waits, and then runs its requests without waiting. Where it meets one more lock, its
+// transaction is given up, and the unit begins anew with that lock among those to take first. A
+// lock that a request meets only because requests before it have run (that of the parent of a row
+// that they have inserted) cannot be taken first: the unit lets go of everything, and tries again a
+// moment later, for as long as a wait for a row may take.
 //
 // Threads: one at a time. Lifetime: in the arena of the item that has it. Limits:
 // kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitMetLocksMax met locks
@@ -38,20 +39,21 @@ struct Unit {
   enum class End : uint8_t {
     kNotRun,
     kApplied,
-    kStopped,  ///< By the request at `position`.
-    kFailed,   ///< Because of the request at `position`, or as a whole where that is 0.
+    kStopped,  ///< The request at `position` has stopped the unit.
+    kFailed,   ///< The request at `position` has failed; where that is 0, the unit as a whole.
   };
   std::span<UnitRequest> requests;
   uint32_t named = 0;  ///< The request that the item shows as its own: the first that writes.
   bool writes = false;
   End end = End::kNotRun;
-  uint32_t position = 0;   ///< From 1; 0: none.
-  uint64_t rows = 0;       ///< Rows that its requests have sent or changed.
+  uint32_t position = 0;   ///< The request that `end` is about, from 1; 0: none.
+  uint64_t rows = 0;       ///< Rows that the requests of the unit have sent or changed.
   bool is_merged = false;  ///< A request was executed on a row that it shares with others.
   /// Requests that have met locks of other sessions, by their positions from 0.
   std::array<uint16_t, model::kUnitMetLocksMax> met_locks{};
   uint32_t met_locks_count = 0;
 
+  /// Notes that the request, from 0, has met a lock of another session.
   void NoteMetLock(uint32_t request);
   /// Whether it is noted that the request, from 0, has met a lock.
   bool HasMetLock(uint32_t request) const;

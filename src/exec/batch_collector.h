@@ -44,7 +44,7 @@ class BatchCollector {
   /// lies in it; the batch takes the item over, or the item is read again.
   bool Parse(Client& client, engine::Session& session, Turn& finds, uint32_t places,
              const std::shared_ptr<base::Arena>& arena = nullptr);
-  /// The client is away until a batch has room.
+  /// Keeps the client away until a batch has room.
   void Await(Client& client);
   /// Drops the items of a client that is lost.
   void DropAllOf(const TurnClient& client);
@@ -53,14 +53,18 @@ class BatchCollector {
   bool RunsHere() const;
   void RunHere(engine::Session& session);
   void Publish();
-  /// Runs the batch here, or waits one round for clients that have sent something meanwhile.
+  /// Runs the batch in the worker, or waits one round for clients that have sent something
+  /// meanwhile.
   void GatherOrRun(engine::Session& session);
   /// Whether GatherOrRun waits for more clients.
   bool gathers() const { return gathers_; }
-  /// The wait of GatherOrRun has brought no new client: runs the batch, or publishes it.
+  /// Runs the batch, or publishes it: the wait of GatherOrRun has brought no new client.
   void EndGather(engine::Session& session);
+  /// Takes back the batches that the executor has done, and their clients come back. `session`
+  /// null: the worker ends.
   void TakeDone(engine::Session* session);
-  /// Finds were executed beside the batches.
+  /// Notes that finds were executed beside the batches: batches must not run in the worker, where
+  /// finds would wait for them.
   void NoteFinds() { batches_without_finds_ = 0; }
 
  private:
@@ -68,7 +72,7 @@ class BatchCollector {
     using Batch::Batch;
 
     std::vector<Client*> clients;
-    /// Arenas that items which the batch has taken over lie in.
+    /// Arenas of turns, in which items lie that the batch has taken over from them.
     std::vector<std::shared_ptr<base::Arena>> kept;
     AccountPlaces places;
     uint32_t largest = 0;  ///< Requests of the client that has most.
@@ -95,12 +99,14 @@ class BatchCollector {
   std::vector<std::unique_ptr<ClientBatch>> batches_;
   std::vector<ClientBatch*> free_;
   ClientBatch* collecting_ = nullptr;
-  std::deque<Client*> waiting_;   ///< Clients that write, while no batch has room.
-  uint32_t others_requests_ = 0;  ///< Most requests of late of all clients but the busiest.
+  std::deque<Client*> waiting_;  ///< Clients that write, while no batch has room.
+  /// How many requests all clients but the busiest one have had in a batch: the highest such
+  /// number, which decays by an eighth with each batch.
+  uint32_t others_requests_ = 0;
 
   bool commits_are_cheap_ = false;  ///< The last commit was cheap.
   bool has_told_unserved_ = false;  ///< The log has been told that the executor has no session.
-  bool gathers_ = false;            ///< A batch could run here, and waits for more clients.
+  bool gathers_ = false;            ///< A batch could run in the worker, and waits for clients.
   uint32_t gather_rounds_ = 0;      ///< Rounds that the batch has waited.
   /// How many batches in a row had short commits and no finds; counted up to kQuietBatches.
   uint32_t batches_without_finds_ = 0;

@@ -31,7 +31,7 @@ struct Batch {
 
   Turn turn;
   base::Arena arena;           ///< What the items of the turn point to.
-  Batch* next_done = nullptr;  ///< The executor's.
+  Batch* next_done = nullptr;  ///< The next batch that is done, see BatchExecutor::TakeDone.
   bool is_unserved = false;    ///< The executor has no session, and has executed nothing.
 };
 
@@ -45,19 +45,20 @@ class BatchExecutor {
 
   /// False when no thread can be had: errno says why.
   bool Start();
-  /// Ends when the batch under way is done; a published batch stays for TakeBack.
+  /// Returns when the batch under way is done; a published batch stays for TakeBack.
   void Stop();
-  /// For SessionThread::AwaitEnd, which makes a wait inside the batch under way end soon.
+  /// The executor's thread, whose waits inside the batch under way SessionThread::AwaitEnd ends.
   SessionThread& thread() { return thread_; }
 
   /// REQUIRES: nothing is published.
   void Publish(Batch& batch);
-  /// Null when nothing is published, or the executor has it already.
+  /// Returns the published batch to the worker. Null when nothing is published, or the executor has
+  /// taken the batch already.
   Batch* TakeBack();
   /// The finished batches as a list, linked by `next_done` from the first to be finished.
   Batch* TakeDone();
 
-  /// For the turns of the batches. It counts only while a batch is executed.
+  /// The counters of the turns of batches. They count only while a batch is executed.
   StatBlock& stats() { return stats_; }
 
  private:

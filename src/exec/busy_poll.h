@@ -22,10 +22,12 @@ class BusyPoll {
   /// With more clients than this a worker does not poll: while it sleeps, more requests come,
   /// and one larger turn is worth more (adr/0013).
   static constexpr uint32_t kClientsMax = 8;
+  /// How long a worker polls before it sleeps.
   static constexpr int64_t kMomentUs = 30;
+  /// After how many turns the next try comes at the latest.
   static constexpr uint32_t kTurnsPutOffMax = 1023;
 
-  /// Whether to poll after a turn that had requests. `clients`: that sent something of late.
+  /// Whether to poll after a turn that had requests. `clients`: how many sent something of late.
   bool Begins(uint32_t clients) {
     if (clients > kClientsMax) return false;
     if (turns_put_off_ == 0) return true;
@@ -37,8 +39,8 @@ class BusyPoll {
   bool is_on() const { return from_us_ != 0; }
   bool IsOver(int64_t now_us) const { return now_us - from_us_ >= kMomentUs; }
 
-  /// `found`: requests came in that moment. Where they come less than every second time, the tries
-  /// become rare.
+  /// Ends the moment of polling. `found`: requests came in it. Where requests come less than every
+  /// second time, the tries become rare.
   void End(bool found) {
     from_us_ = 0;
     miss_ = found ? miss_ / 2 : std::min(2 * miss_ + 1, kTurnsPutOffMax);
@@ -46,7 +48,7 @@ class BusyPoll {
   }
 
  private:
-  int64_t from_us_ = 0;         ///< 0: the worker does not poll.
+  int64_t from_us_ = 0;         ///< When the moment began; 0: the worker does not poll.
   uint32_t miss_ = 0;           ///< Turns that the last miss put off; half for each hit since.
   uint32_t turns_put_off_ = 0;  ///< Turns until the next try.
 };

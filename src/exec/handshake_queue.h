@@ -18,12 +18,13 @@ namespace rowsocket::exec {
 
 class HandshakeQueue {
  public:
+  /// Has the client wait for its turn.
   void Put(const LoginSource& address, Client* client);
   /// The next client, which counts as under way until End. Null: none waits, or none may begin now.
   Client* Take();
-  /// A client that waits is gone.
+  /// Forgets a client that waited, and is gone.
   void Drop(const LoginSource& address, Client* client);
-  /// A client that was taken has ended its handshake, or is gone.
+  /// Makes room for the next one: a client that was taken has ended its handshake, or is gone.
   void End(const LoginSource& address);
 
  private:

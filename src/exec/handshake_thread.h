@@ -8,7 +8,7 @@
 //   kWaits     kHandshakesMax others are being done, or kHandshakesOfAddressMax of its address
 //   kUnderWay  OpenSSL has the handshake
 //
-// Threads: Put from any; Start and Stop from the port's; the rest on its own.
+// Threads: Put from any; Start and Stop from the port's; all else on the handshake thread.
 // Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
 // HandshakeSettings; HandshakeQueue says which is next. Errors: a handshake that fails is counted,
 // and told to the log once a minute.
@@ -79,7 +79,7 @@ class HandshakeThread {
   struct Handshake {
     std::unique_ptr<Client> client;
     Stage stage = Stage::kHello;
-    LoginSource address;  ///< Known from kWaits on.
+    LoginSource address;  ///< The client's address; known from kWaits on.
   };
 
   void Main();

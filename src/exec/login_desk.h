@@ -34,7 +34,7 @@ namespace rowsocket::exec {
 struct Client;
 struct LoginJob;
 
-/// Gets its jobs back. Done may be called on any thread.
+/// Gets the jobs back that it has submitted. Done may be called on any thread.
 class LoginOwner {
  public:
   virtual ~LoginOwner() = default;
@@ -67,11 +67,12 @@ class LoginDesk {
 
   /// False where no thread can be had: errno says why.
   bool Start();
-  /// False where too many logins of the address wait: the job is gone.
+  /// Queues the job. False where too many logins of the address wait: the job is gone.
   bool Submit(std::unique_ptr<LoginJob> job);
-  /// The client of a job is gone, or has waited too long. True: the desk has forgotten the client,
-  /// and its owner gets no job of it; false: the job is being checked, or has come back.
+  /// Drops the job of a client that is gone, or has waited too long. True: the owner gets no job of
+  /// the client back; false: the job is being checked, or has come back.
   bool Cancel(const Client* client);
+  /// Ends the login of a connection that has ended, on a thread of the desk.
   void End(std::unique_ptr<engine::LoginTicket> ticket);
   /// Returns when no login is under way; jobs that wait are dropped, and their owners are not told.
   void CloseLogins();
@@ -88,13 +89,13 @@ class LoginDesk {
 
   void Main();
   bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);
-  // Each does one piece of work, if there is one, and releases the mutex meanwhile. False: there
-  // was nothing to do.
+  // AnswerRefused, EndOne and CheckOne do one piece of work, and release the mutex meanwhile.
+  // False: there was none.
   bool AnswerRefused() REQUIRES(mutex_);
   bool EndOne() REQUIRES(mutex_);
   bool CheckOne() REQUIRES(mutex_);
   void Check(LoginJob& job);
-  /// A login that was refused waits for its answer. `began`: when its check began.
+  /// Has a login that was refused wait for its answer. `began`: when its check began.
   void Delay(std::unique_ptr<LoginJob> job, Clock::time_point began) REQUIRES(mutex_);
   void Leave(const LoginSource& source) REQUIRES(mutex_);
   void LookAgain() REQUIRES(mutex_);
@@ -107,7 +108,8 @@ class LoginDesk {
   base::Condition work_;
   base::Condition idle_;
   std::deque<std::unique_ptr<LoginJob>> queue_ GUARDED_BY(mutex_);
-  std::unique_ptr<engine::LoginTicket> ended_ GUARDED_BY(mutex_);  ///< The last one first.
+  /// The tickets that are to be ended: the last one, which is linked to those before it.
+  std::unique_ptr<engine::LoginTicket> ended_ GUARDED_BY(mutex_);
   RefusedLogins refused_ GUARDED_BY(mutex_);
   LoginSources sources_ GUARDED_BY(mutex_);
   /// Jobs at the front of the queue whose sources have to wait: nothing has changed for them since.

@@ -19,8 +19,8 @@
 
 namespace rowsocket::exec {
 
-/// An IPv4 address, the network (/64) of an IPv6 address, or a user of this machine; and for whom
-/// it logs in.
+/// Where a login comes from, an IPv4 address, the network (/64) of an IPv6 address, or a user of
+/// this machine; and the account for which it asks.
 struct LoginSource {
   enum class Kind : uint8_t { kIpv4, kIpv6, kUser };
   Kind kind = Kind::kIpv4;
@@ -47,18 +47,21 @@ class LoginSources {
   explicit LoginSources(uint32_t checks_of_address_max)
       : checks_of_address_max_(checks_of_address_max) {}
 
-  /// A login comes. False, with nothing done, where kLoginsWaitingOfAddressMax of its address wait.
+  /// Counts a login that has come, and waits. False, with nothing done, where
+  /// kLoginsWaitingOfAddressMax of its address wait.
   bool Queue(const LoginSource& source);
-  /// A login that waited is dropped.
+  /// Forgets a login that waited and is dropped.
   void Unqueue(const LoginSource& source);
-  /// A login that waited is to be checked. False, with nothing done, when so many logins of the
-  /// source, or of so many sources, are under way that this one has to wait, or so many of its
-  /// address are being checked.
+  /// Counts a login that waited as being checked. False, with nothing done, where it has to wait
+  /// longer: its source or its address has as many logins under way as it may, its address has as
+  /// many being checked, or kLoginSourcesMax sources have logins under way.
   bool Begin(const LoginSource& source, int64_t now_ms);
-  /// A login has been checked. Whether others of its address may have waited for that.
+  /// Notes that a login has been checked. Returns whether others of its address may have waited for
+  /// that.
   bool EndCheck(const LoginSource& source);
-  /// Returns the milliseconds after which a failure is answered.
+  /// Counts a failure. Returns after how many milliseconds it is answered.
   int64_t Fail(const LoginSource& source, int64_t now_ms);
+  /// Ends a login that was checked: it has its answer.
   void End(const LoginSource& source, int64_t now_ms);
 
   /// How many sources are remembered.

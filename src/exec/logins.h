@@ -24,7 +24,7 @@ class Logins {
 
   /// Takes the kAuthenticate item at the front of the client's input off it, and wipes it there.
   void Start(Client& client, const TurnItem& item);
-  /// The desk is done with a job.
+  /// Answers the client of a job that the desk is done with.
   void Finish(LoginJob& job);
 
   /// A connection that has logged in may have become another account, or nobody, by one of its

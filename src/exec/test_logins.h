@@ -1,4 +1,4 @@
-// A LoginChecker for tests: one account, checks that can be held up, and counts.
+// A LoginChecker for tests. It knows one account, lets a test hold its checks up, and counts them.
 #pragma once
 
 #include <atomic>

@@ -4,9 +4,9 @@
 //   kReply: Reply -> Finished       kOpen: Opened -> Reply -> Finished       kSilentOpen: Opened
 //   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
 // For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
-// lacks, answers nothing and parses the input again; a refresh comes before its next turn, once for
-// all connections that ask in this one. Parse then gives another item, also where the worker could
-// not get what was lacking: otherwise the worker would parse for ever.
+// lacks, answers nothing and parses the input again. The worker refreshes before its next turn,
+// once for all connections that have asked in the present turn. Parse then gives another item, also
+// where the worker could not get what was lacking: otherwise the worker would parse for ever.
 // Threads: the worker's; Execute, MayShareRow, Reply, ReplyError, Finished, VisitRows and AddWrites
 // run on the turn's thread, which is the worker's, its batch executor's or a lane's. While the
 // connection is away the worker calls name(), account(), answers(), errors(), held_bytes(),
@@ -60,7 +60,7 @@ struct Item {
     kRequest,       ///< `request` on `index`.
   };
   Kind kind = Kind::kReply;
-  /// By which latencies are counted: the number of one of the protocol's verbs, below
+  /// The number of one of the protocol's verbs, by which latencies are counted. It is below
   /// LatencyRegistry::verbs(); 0: none of them.
   uint16_t verb = 0;
   model::Error error;
@@ -89,7 +89,8 @@ struct Item {
   /// A kReply whose Parse looks at all connections, or at all latencies: no further request of its
   /// connection is parsed in this turn.
   bool is_costly = false;
-  bool closes = false;  ///< After its answer the connection ends; the input behind it is dropped.
+  /// The connection ends after the answer of the item; the input behind the item is dropped.
+  bool closes = false;
   /// kSilentOpen: names that a DDL statement has locked are an outcome for the frontend, which has
   /// an answer without them, instead of something to wait for.
   bool takes_busy = false;
@@ -161,21 +162,22 @@ class Frontend {
   virtual Step ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
     return Parse(input, /*behind_requests=*/false, arena, item);
   }
-  /// The input that was parsed last was not executed, and will be given again from its first byte.
+  /// Forgets what Parse has noted of the input that was parsed last: the input was not executed,
+  /// and will be given again from its first byte.
   virtual void Rewind() = 0;
   /// Bytes of input that Parse may need to see at once; a connection holds no more.
   virtual size_t input_bytes_max() const = 0;
   /// Whether the client may send requests yet.
   virtual bool authenticated() const = 0;
 
-  /// The end of the login that a kAuthenticate item asked for: appends the answer. When nothing is
-  /// wrong, the connection has its account by now.
+  /// Appends the answer to the login that a kAuthenticate item asked for, and that has ended. When
+  /// nothing is wrong, the connection has its account by now.
   virtual void LoginEnded(const model::Error&, base::Buffer& /*out*/) {}
-  /// The account of the connection has ended, and the connection ends: appends what tells the
-  /// client so, as far as the protocol has something for it.
+  /// Appends what tells the client that its account has ended, and that the connection ends, as far
+  /// as the protocol has something for it.
   virtual void AccountEnded(base::Buffer& /*out*/) {}
 
-  /// The outcome of a kOpen or kSilentOpen item; turns a kOpen item into a kReply item.
+  /// Takes the outcome of a kOpen or kSilentOpen item; turns a kOpen item into a kReply item.
   virtual void Opened(Item& item, const engine::Outcome& outcome,
                       std::shared_ptr<engine::Index> index) = 0;
 
@@ -207,7 +209,8 @@ class Frontend {
   /// Appends the answer to a client that speaks plainly where TLS is required. `begin`: the bytes
   /// that the client has sent first, kFirstBytesMax of them at most.
   virtual void RefusePlain(std::string_view /*begin*/, base::Buffer&) const {}
-  /// The answer of an item is final. Called once for each item, for frontends that count answers.
+  /// Tells the frontend, which may count answers, that the answer of an item is final. Called once
+  /// for each item.
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 
  protected:

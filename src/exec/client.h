@@ -20,8 +20,8 @@ namespace rowsocket::exec {
 
 struct WaitJob;
 
-/// Why a worker leaves a connection alone: nothing is received from it or parsed until it is back.
-/// Events on its socket are noted meanwhile.
+/// Why a worker leaves a connection alone: nothing is received from the connection or parsed until
+/// it is back. Events on its socket are noted meanwhile.
 ///
 ///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane | kLoggingIn -> kNo
 ///   kInLane -> kHeldInLane -> kHeld (the lane is done first) | kInLane (the commits end first)
@@ -29,15 +29,15 @@ struct WaitJob;
 ///   kHeld -> kHeld (the lane has executed one more find)
 enum class Away : uint8_t {
   kNo,
-  kAwaitsBatch,  ///< Its next request writes, and no batch has room.
-  kInBatch,      ///< Its items are in a batch.
-  kHeld,         ///< Its finds may have seen what is being committed: its replies wait for the end.
-  kInLane,       ///< The lane has its request; replies to earlier requests may leave.
-  kHeldInLane,   ///< The lane has its request, and replies to earlier requests are held.
-  kLoggingIn,    ///< The login desk has its login; without TLS earlier replies may leave.
+  kAwaitsBatch,  ///< The client's next request writes, and no batch has room.
+  kInBatch,      ///< The client's items are in a batch.
+  kHeld,         ///< A find may have seen what is being committed: replies wait for the end.
+  kInLane,       ///< The lane has a request; replies to earlier requests may leave.
+  kHeldInLane,   ///< The lane has a request, and replies to earlier requests are held.
+  kLoggingIn,    ///< The login desk has the login; without TLS earlier replies may leave.
 };
 
-/// Whether the step from one to the other is one of those above.
+/// Whether the step from `before` to `after` is one of those that Away's comment shows.
 inline bool MayFollow(Away before, Away after) {
   switch (before) {
     case Away::kNo:
@@ -60,28 +60,29 @@ class HandshakeOwner;
 
 struct Client : net::IdleLink {
   enum class Life : uint8_t {
-    kNew,  ///< Its first byte, which has yet to come, says whether it speaks TLS.
+    kNew,  ///< The client's first byte, which has yet to come, says whether it speaks TLS.
     kServed,
-    kRetired,  ///< Closed; whatever still comes for it is dropped.
+    kRetired,  ///< The connection is closed; whatever still comes for it is dropped.
   };
 
   Client(net::UniqueFd fd, net::ConnectionContext& context, std::unique_ptr<Frontend> made)
       : connection(std::move(fd), context), frontend(std::move(made)) {}
 
   net::Connection connection;
-  BookedConnection booked;  ///< Leaves the book before the connection closes its socket.
+  /// Declared behind `connection`: the client leaves the book before its socket is closed.
+  BookedConnection booked;
   std::unique_ptr<Frontend> frontend;
   TurnClient turn;
   size_t parsed = 0;      ///< Bytes of input that this turn's items and skipped bytes take.
   size_t charged = 0;     ///< Bytes of input whose requests its account's budget has paid for.
   size_t place = 0;       ///< The client's position in ClientTable::clients_.
-  bool is_ready = false;  ///< Is in ClientTable::ready.
+  bool is_ready = false;  ///< The client is in ClientTable::ready.
   bool can_receive = false;
-  bool has_more = false;       ///< The input may hold further complete requests.
+  bool has_more = false;       ///< The input may hold more complete requests.
   bool has_requests = false;   ///< Requests of this connection are in the turn.
-  bool is_writer = false;      ///< A write was among its last requests: the next go into a batch.
+  bool is_writer = false;      ///< The last requests had a write: the next go into a batch.
   bool closes = false;         ///< The last item of this turn ends the connection.
-  bool lane_must_run = false;  ///< The lane handed its last job back: it executes the next one.
+  bool lane_must_run = false;  ///< The lane handed the last job back: it executes the next one.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
   /// When the first request of the input was complete; where a turn has answered requests in front
@@ -92,24 +93,27 @@ struct Client : net::IdleLink {
   /// only opened a table for.
   int64_t handed_back_ns = 0;
   uint32_t active_in = 0;      ///< The last period in which the client sent something (WorkerPool).
-  uint8_t login_failures = 0;  ///< Since the last login that was accepted.
-  /// Given to the login desk when the connection ends; null: it has not logged in with an account.
+  uint8_t login_failures = 0;  ///< Logins refused since the last one that was accepted.
+  /// What the login desk gets when the connection ends; null: it has not logged in with an
+  /// account.
   std::unique_ptr<engine::LoginTicket> ticket;
   uint64_t ticket_account = 0;  ///< The id of the ticket's account.
-  WaitJob* job = nullptr;       ///< Its job while it is in the lane or in the inbox.
+  WaitJob* job = nullptr;       ///< The client's job while it is in the lane or in the inbox.
   /// What is left of the requests of an account; null until it is asked for.
   std::shared_ptr<AccountBudget> budget;
   uint64_t budget_account = 0;                ///< The id of the account that `budget` is of.
-  HandshakeOwner* handshake_owner = nullptr;  ///< The handshake thread gives it back to this one.
-  Client* next_in_queue = nullptr;            ///< ClientQueue's.
+  HandshakeOwner* handshake_owner = nullptr;  ///< Gets the client back from the handshake thread.
+  Client* next_in_queue = nullptr;            ///< The link of ClientQueue.
 
-  /// `was_empty`: the input had no byte before these. A request counts from its last byte on: the
-  /// time that a client takes to send it in pieces is not the server's.
+  /// Notes when bytes were received. `was_empty`: the input had no byte before them. A request
+  /// counts from its last byte on: the time that a client takes to send it in pieces is not the
+  /// server's.
   void NoteReceived(int64_t now_ns, bool was_empty) {
     newest_ns = now_ns;
     if (was_empty || !has_more) oldest_ns = now_ns;
   }
-  /// The requests at the front of the input are answered, or the lane or the login desk has them.
+  /// Takes requests off the front of the input: they are answered, or the lane or the login desk
+  /// has them.
   void Consume(size_t bytes) {
     if (bytes == 0) return;
     connection.in().Consume(bytes);
@@ -138,11 +142,11 @@ struct Client : net::IdleLink {
     if (away_ == Away::kLoggingIn) return tls() == nullptr;
     return away_ == Away::kNo || away_ == Away::kInLane;
   }
-  /// Whether another thread has the client, and is to give it back: it is not freed before that.
+  /// Whether another thread has the client and is to give it back: the client is not freed before.
   bool is_elsewhere() const { return is_in_lane() || away_ == Away::kLoggingIn; }
   /// The SSL object of the connection; null: what passes is not encrypted.
   ssl_st* tls() const { return connection.tls() != nullptr ? connection.tls()->ssl() : nullptr; }
-  /// Whether a full turn has executed none of its items, or the turn had no place for them.
+  /// Whether a full turn has executed none of the client's items, or had no place for them.
   bool was_passed_over() const {
     return turn.stopped() ? turn.stopped_at->input_begin == 0 : has_more && parsed == 0;
   }

@@ -3,13 +3,13 @@
 // Flow: Add or AddMoved; then, again and again, MarkReady, the worker takes `ready`, Send; then
 // Retire and FreeRetired, or Release where the connection moves to another worker.
 // A connection is closed with Retire, at any time, and freed with FreeRetired, when nothing of the
-// round names it any more. One whose request the lane has is freed when the lane has given that
-// back.
+// round names it any more. A connection whose request the lane has is freed when the lane has given
+// the request back.
 //
 // Threads: the worker's; ReservePlace, GiveBackPlace and count from any.
 // Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
-// Errors: what cannot be served is closed, counted, and told to the log once a minute. Only Add
-// asks for memory, and AddMoved: all else of a client's life has its room from then on.
+// Errors: a connection that cannot be served is closed, counted, and told to the log once a minute.
+// Only Add and AddMoved ask for memory: all else of a client's life has its room from then on.
 #pragma once
 
 #include <array>
@@ -39,16 +39,15 @@ class ClientTable {
 
   size_t size() const { return clients_.size(); }
   const std::vector<Client*>& all() const { return clients_; }
-  /// How many connections there are, those on their way here included.
+  /// How many connections there are, including those on their way to this worker.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
-  /// A connection is on its way here: Add or AddMoved is called next.
+  /// Counts a connection that is on its way to this worker: Add or AddMoved is called next.
   void ReservePlace() { count_.fetch_add(1, std::memory_order_relaxed); }
-  /// A connection that has a place does not come after all.
+  /// Takes ReservePlace back: the connection does not come after all.
   void GiveBackPlace() { count_.fetch_sub(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);
-  /// Instead of AddMoved, where there is no memory for the client. The caller closes the
-  /// connection.
+  /// Counts a client as lost that AddMoved has no memory for. The caller closes the connection.
   void LoseMoved(Client& client);
   /// Whether nothing of the client is under way, so that it may move to another worker.
   bool MayMove(const Client& client) const;
@@ -68,8 +67,8 @@ class ClientTable {
     ready_.push_back(&client);
     CountActive(client);
   }
-  /// The client has just done something. Where it was authenticated and is so no more, its deadline
-  /// begins.
+  /// Notes that the client has just done something. Where the client was authenticated and is so no
+  /// more, its deadline begins.
   void Touch(Client& client) {
     if (!has_deadline(client)) return idle_.Touch(client, core_.clock.now_ms);
     if (idle_.Holds(client)) [[unlikely]]
@@ -77,9 +76,10 @@ class ClientTable {
   }
   /// Sends the replies that may leave, and sets what the loop watches on the socket next.
   void Send(Client& client);
-  /// The client is away no more.
+  /// Sends the replies of a client that is away no more, which is ready if it may have sent more.
   void ComeBack(Client& client);
 
+  /// Closes the connection; FreeRetired or FreeOrphan frees the client.
   void Retire(Client& client);
   /// Retires the client without an answer, and tells the log why.
   void Lose(Client& client, Loss loss);
@@ -87,12 +87,13 @@ class ClientTable {
   void CountRefused(const char* why);
   /// Counts a connection or listener that the event loop cannot watch, and tells the log why.
   void CountNotWatched(int error);
-  /// `polled_ms`: when sockets were looked at. Bytes that came while the worker was in a turn count
-  /// as activity.
+  /// Closes the connections whose time is over. `polled_ms`: when sockets were looked at. Bytes
+  /// that came while the worker was in a turn count as activity.
   void CloseExpired(int64_t polled_ms);
   void CloseAll();
   void FreeRetired();
-  /// The lane or the login desk has given back the request of a client that was retired meanwhile.
+  /// Frees a client that was retired while the lane or the login desk had its request, which they
+  /// have given back.
   void FreeOrphan(Client& client);
 
  private:

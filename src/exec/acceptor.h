@@ -19,6 +19,7 @@ class Acceptor {
  public:
   Acceptor(WorkerCore& core, ClientTable& clients) : core_(core), clients_(clients) {}
 
+  /// Has the worker's event loop watch the listeners.
   void Listen();
   void StopListening();
   /// Listens again when the listeners have rested for long enough.
@@ -29,6 +30,7 @@ class Acceptor {
     std::vector<net::Listener>& all = *core_.context.listeners;
     return listener >= all.data() && listener < all.data() + all.size() ? listener : nullptr;
   }
+  /// Takes the connections that wait at the listener, as many as one event may bring.
   void Accept(net::Listener& listener);
 
  private:

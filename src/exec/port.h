@@ -1,7 +1,7 @@
 // One port: its listeners and the workers that serve its connections.
 //
-// Threads: those of the thread that owns the plugin; List, AccountsHaveEnded and workers() from
-// any. Errors: texts for the server's log, which name the variable to change.
+// Threads: the one that owns the plugin calls everything; List, AccountsHaveEnded and workers() may
+// be called from any. Errors: texts for the server's log, which name the variable to change.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class Port {
        std::function<void(const std::string&)> log);
   ~Port() { Stop(); }
 
-  /// Binds and starts the workers. False with a text when the port cannot listen or a worker cannot
-  /// start; workers that have started run until the caller calls Stop.
+  /// Binds the addresses and starts the workers. False with a text when the port cannot listen or a
+  /// worker cannot start; workers that have started run until the caller calls Stop.
   bool Start(std::string* error);
   /// Tells all workers to end, and does not wait for them.
   void AskToStop();
@@ -36,10 +36,10 @@ class Port {
   /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
   void Stop();
 
-  /// Accounts have ended: their connections are closed.
+  /// Has the connections of accounts that have ended closed.
   void AccountsHaveEnded();
   size_t workers() const { return workers_.size(); }
-  /// Each worker adds its connections to the list.
+  /// Has each worker add its connections to the list.
   void List(const std::shared_ptr<ConnectionList>& list);
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }
@@ -59,7 +59,8 @@ class Port {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<WorkerPool> worker_pool_;
   std::unique_ptr<HandshakeThread> handshake_thread_;  ///< Null where the port does not offer TLS.
-  /// Two workers that accept at once must not both take the last place.
+  /// Held while a worker is chosen: two workers that accept at once must not both take the last
+  /// place.
   base::Mutex assign_mutex_;
 };
 

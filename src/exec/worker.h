@@ -68,6 +68,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void DropMail();
   void AskToStop();
 
+  /// Takes a new connection over.
   void Adopt(net::UniqueFd fd);
   /// Hands the next `count` connections that send something over to `target`.
   void GiveAway(Worker* target, uint32_t count);
@@ -77,10 +78,10 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
     if (thread_.HasEnded()) return list->Add({});
     inbox_.Put(std::move(list));
   }
-  /// Accounts have ended: their connections are closed.
+  /// Has the connections of accounts that have ended closed.
   void AccountsHaveEnded() { inbox_.PutAccountsHaveEnded(); }
 
-  /// The server had no memory for the worker's session: it serves nobody.
+  /// Whether the worker serves nobody, because the server had no memory for its session.
   bool lacks_session() const { return lacks_session_.load(); }
   uint32_t connections() const { return clients_.count(); }
   const WorkerLoad& load() const { return core_.load; }
@@ -140,18 +141,19 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   Inbox inbox_;
 
   Turn turn_;
-  AccountPlaces places_;  ///< In the turn.
+  AccountPlaces places_;  ///< The places that accounts have in the turn.
   /// What the items of the turn point to; shared with batches that have taken items over.
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<net::Event> events_;
-  BusyPoll busy_poll_;  ///< Whether the worker is about to sleep.
+  BusyPoll busy_poll_;
   int64_t described_ms_ = 0;
 
-  std::atomic<Worker*> give_to_{nullptr};
-  std::atomic<uint32_t> give_count_{0};  ///< Connections that are to go to give_to_.
+  std::atomic<Worker*> give_to_{nullptr};  ///< The target of GiveAway.
+  std::atomic<uint32_t> give_count_{0};    ///< How many connections are yet to go to give_to_.
   std::atomic<bool> lacks_session_{false};
   std::atomic<bool> stopping_{false};
-  SessionThread::Clock::time_point interrupt_from_;  ///< For the thread that stops the worker.
+  /// When Stop, on whose thread it is used, begins to interrupt the worker's statements.
+  SessionThread::Clock::time_point interrupt_from_;
   SessionThread thread_;
 };
 

@@ -29,7 +29,7 @@
 
 namespace rowsocket::exec {
 
-/// State that all workers of one port share.
+/// What the port gives to each of its workers.
 struct WorkerContext {
   const PortSettings* settings = nullptr;
   engine::SessionFactory* sessions = nullptr;
@@ -78,7 +78,8 @@ struct WorkerCore {
   LatencyBlock latency;
   HotRowSampler hot_rows;
   UsageBlock usage;
-  /// A frontend has asked for what its port's frontends share to be brought up to date (kRefresh).
+  /// Whether a frontend has asked (kRefresh) for what its port's frontends share to be brought up
+  /// to date.
   bool must_refresh = false;
 
   /// Counts what a turn has executed: how much, by row, by table and account, and for the log of
@@ -95,17 +96,19 @@ struct WorkerCore {
     if (session != nullptr && settings.slow_log != nullptr)
       settings.slow_log->NoteTurn(runs_, items, answered_ns, session->slow_us(), stats, &slow_);
   }
-  /// The replies of the turn that was noted last have been sent, but for those that are held.
+  /// Counts how long the requests of the turn that was noted last have taken: the turn's replies
+  /// have been sent, except those that are held.
   void NoteSent(const TurnTimes& times, engine::Session* session) {
     latency.AddTurn(runs_, times, base::NowNs());
     WriteSlow(session);
   }
-  /// The lane has executed a request; WriteSlow writes it if it was slow.
+  /// Notes a request that the lane has executed; WriteSlow writes it if it was slow.
   void NoteWaited(const Item& item, const TurnClient& client, const SlowLog::Waited& waited,
                   const engine::Session& session) {
     if (settings.slow_log != nullptr)
       settings.slow_log->NoteWaited(item, client, waited, session.slow_us(), stats, &slow_);
   }
+  /// Notes the requests whose held replies were sent at `sent_ns`, if the wait has made them slow.
   void NoteHeld(const TurnClient& client, int64_t sent_ns, engine::Session* session) {
     if (session != nullptr && settings.slow_log != nullptr)
       settings.slow_log->NoteHeld(client, sent_ns, session->slow_us(), stats, &slow_);
@@ -118,7 +121,7 @@ struct WorkerCore {
 
  private:
   ItemRuns runs_;                     ///< The runs of the turn that was noted last.
-  std::vector<SlowLog::Noted> slow_;  ///< Noted, and not written yet.
+  std::vector<SlowLog::Noted> slow_;  ///< Slow requests that were noted, and not written yet.
 };
 
 }  // namespace rowsocket::exec

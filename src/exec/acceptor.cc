@@ -10,6 +10,7 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// Connections that one event brings at most: a flood of them must not keep the others waiting.
 constexpr unsigned kAcceptsPerEventMax = 64;
 /// How long a listener rests when the process has no file descriptor left.
 constexpr int64_t kAcceptPauseMs = 100;

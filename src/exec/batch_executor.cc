@@ -13,6 +13,7 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// How often the process list is told anew.
 constexpr int64_t kDescribeBatchMs = 500;
 /// How long an executor without a session sleeps where there is no batch to give back.
 constexpr std::chrono::hours kUnservedTick{1};

@@ -14,6 +14,7 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// Events that one wait returns at most.
 constexpr size_t kHandshakeEventsMax = 512;
 /// How often the thread looks for handshakes that have taken too long.
 constexpr int kHandshakeTickMs = 200;

@@ -14,12 +14,12 @@ namespace rowsocket::exec {
 
 namespace {
 
+/// Events that one wait returns at most.
 constexpr size_t kEventsMax = 512;
+/// How often the process list is told anew.
 constexpr int64_t kDescribeMs = 500;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
-/// The count of an order to give all connections away.
-constexpr uint32_t kAll = UINT32_MAX;
 
 }  // namespace
 
@@ -325,7 +325,7 @@ bool Worker::GiveIfAsked(Client& client) {
   if (count == 0 || stopping_.load() || !clients_.MayMove(client)) return false;
   Worker* const target = give_to_.load(std::memory_order_relaxed);
   if (target == nullptr || target == this || target->lacks_session()) return false;
-  if (count != kAll) give_count_.store(count - 1, std::memory_order_relaxed);
+  if (count != kGiveAllAway) give_count_.store(count - 1, std::memory_order_relaxed);
   target->clients_.ReservePlace();
   std::unique_ptr<Client> moved = clients_.Release(client);
   core_.stats.Add(Stat::kConnectionsMoved);

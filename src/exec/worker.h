@@ -70,6 +70,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
 
   /// Takes a new connection over.
   void Adopt(net::UniqueFd fd);
+  /// The count of an order to give all connections away, whose number never falls.
+  static constexpr uint32_t kGiveAllAway = UINT32_MAX;
   /// Hands the next `count` connections that send something over to `target`.
   void GiveAway(Worker* target, uint32_t count);
   /// Adds all connections to the list.

@@ -188,7 +188,7 @@ void WorkerPool::PutToRest() {
   uint32_t left = at_work();
   for (const auto& worker : workers_) {
     if (worker->lacks_session()) continue;
-    if (left == 0) worker->GiveAway(Emptiest(), std::numeric_limits<uint32_t>::max());
+    if (left == 0) worker->GiveAway(Emptiest(), Worker::kGiveAllAway);
     if (left > 0) --left;
   }
 }

@@ -159,7 +159,7 @@ void HandshakeThread::ReadHello(Handshake& handshake) {
   }
   if (CanBegin(connection.in().view())) {
     if (!HoldsHello(connection.in().view())) return Fail(handshake, "no ClientHello came first");
-    handshake.address = LoginSource::Of(net::PeerOf(connection.fd()), {}).Address();
+    handshake.address = LoginSource::FromPeer(net::PeerOf(connection.fd()), {}).Address();
     queue_.Put(handshake.address, handshake.client.get());
     handshake.stage = Stage::kWaits;
   }

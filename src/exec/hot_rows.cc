@@ -23,7 +23,7 @@ constexpr int64_t kFlushMs = 100;
 /// A sampler with kManyKept rows that it may not hand over yet looks at half as many items as
 /// before, and at half as many again with each further kMoreKept of them.
 constexpr size_t kMoreKept = 100;
-constexpr uint32_t kOneOfMax = 1u << 16;
+constexpr uint32_t kItemsPerSampleMax = 1u << 16;
 
 /// The bytes of the character that begins `text`: up to three, because the server's tables of
 /// information_schema have no longer ones; 0 where there is none, or a control character.
@@ -244,33 +244,34 @@ std::string HiddenKey(const HotRowName& name) {
   return shown;
 }
 
-// Each item is chosen by chance, one in one_of_, whichever were chosen before it: requests that
-// come in a pattern are not met always at the same place of it, and where one_of_ changes, the
-// number may be drawn anew without an item being counted too high or too low.
+// Each item is chosen by chance, one in items_per_sample_, whichever were chosen before it:
+// requests that come in a pattern are not met always at the same place of it, and where
+// items_per_sample_ changes, the number may be drawn anew without an item being counted too high or
+// too low.
 uint64_t HotRowSampler::DrawPassedOver() {
-  if (one_of_ == 1) return 0;
+  if (items_per_sample_ == 1) return 0;
   const double chance = static_cast<double>(random_()) / (std::minstd_rand::max() + 1.0);
-  return static_cast<uint64_t>(std::log(chance) / std::log1p(-1.0 / one_of_));
+  return static_cast<uint64_t>(std::log(chance) / std::log1p(-1.0 / items_per_sample_));
 }
 
 void HotRowSampler::AddTurn(const Turn& turn, const std::vector<TurnItem>& items) {
   if (rows_ == nullptr) return;
   items_ += items.size();
-  uint64_t at = until_next_;
-  for (; at < items.size(); at += 1 + DrawPassedOver()) {
-    Look(turn, items[at]);
+  uint64_t place = until_next_;
+  for (; place < items.size(); place += 1 + DrawPassedOver()) {
+    Look(turn, items[place]);
     if (kept_.size() < many_kept_) continue;
-    one_of_ = std::min(2 * one_of_, kOneOfMax);
+    items_per_sample_ = std::min(2 * items_per_sample_, kItemsPerSampleMax);
     many_kept_ = kept_.size() + kMoreKept;
   }
-  until_next_ = at - items.size();
+  until_next_ = place - items.size();
 }
 
 void HotRowSampler::Look(const Turn& turn, const TurnItem& item) {
   if (!item.is_finished() || item.item.kind != Item::Kind::kRequest) return;
   HotRowCounts counts;
-  counts.requests = one_of_;
-  if (turn.IsMerged(item)) counts.merged = one_of_;
+  counts.requests = items_per_sample_;
+  if (turn.IsMerged(item)) counts.merged = items_per_sample_;
   if (item.item.unit != nullptr) {
     for (const UnitRequest& one : item.item.unit->requests) {
       Keep(RowName(*one.index, one.request), counts);
@@ -314,8 +315,9 @@ void HotRowSampler::Flush(int64_t now_ms) {
   flushed_ms_ = now_ms;
   const uint64_t wanted =
       std::max<uint64_t>(1, model::kHotSamplesPerSecond * static_cast<uint64_t>(period_ms) / 1000);
-  const auto one_of = static_cast<uint32_t>(std::min<uint64_t>(1 + items_ / wanted, kOneOfMax));
-  if (std::exchange(one_of_, one_of) != one_of) until_next_ = DrawPassedOver();
+  const uint64_t chosen_from = std::min<uint64_t>(1 + items_ / wanted, kItemsPerSampleMax);
+  if (std::exchange(items_per_sample_, static_cast<uint32_t>(chosen_from)) != chosen_from)
+    until_next_ = DrawPassedOver();
   items_ = 0;
   many_kept_ = kManyKept;
   if (kept_.empty()) return;

@@ -150,10 +150,11 @@ class HotRowSampler {
   HotRows* const rows_;
   HotRows::Rows kept_;
   std::minstd_rand random_{1};
-  uint64_t until_next_ = 0;       ///< How many items are to be passed over; drawn with one_of_.
-  uint32_t one_of_ = 1;           ///< A chosen item counts for so many.
-  uint64_t items_ = 0;            ///< Since the last Flush.
-  size_t many_kept_ = kManyKept;  ///< With so many rows in kept_ it looks at fewer items.
+  /// How many items are to be passed over, as drawn for items_per_sample_.
+  uint64_t until_next_ = 0;
+  uint32_t items_per_sample_ = 1;  ///< For how many items a chosen one counts.
+  uint64_t items_ = 0;             ///< Since the last Flush.
+  size_t many_kept_ = kManyKept;   ///< With so many rows in kept_ it looks at fewer items.
   int64_t flushed_ms_ = 0;
 };
 

@@ -98,13 +98,13 @@ void LatencyBlock::ForEach(Visit visit) const {
 }
 
 void LatencyBlock::Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times) {
-  const size_t at = verb * kPhases + static_cast<size_t>(phase);
-  if (at >= histograms_.size()) return;
-  base::LatencyHistogram* histogram = histograms_[at].load(std::memory_order_relaxed);
+  const size_t place = verb * kPhases + static_cast<size_t>(phase);
+  if (place >= histograms_.size()) return;
+  base::LatencyHistogram* histogram = histograms_[place].load(std::memory_order_relaxed);
   if (histogram == nullptr) [[unlikely]] {
     histogram = new (std::nothrow) base::LatencyHistogram;
     if (histogram == nullptr) return;
-    histograms_[at].store(histogram, std::memory_order_release);
+    histograms_[place].store(histogram, std::memory_order_release);
   }
   histogram->Add(ns, times);
 }

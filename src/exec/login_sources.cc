@@ -10,7 +10,7 @@
 
 namespace rowsocket::exec {
 
-LoginSource LoginSource::Of(const net::Peer& peer, std::string_view user) {
+LoginSource LoginSource::FromPeer(const net::Peer& peer, std::string_view user) {
   LoginSource source;
   source.name = std::hash<std::string_view>{}(user);
   if (peer.is_unix) {

@@ -27,7 +27,7 @@ struct LoginSource {
   uint64_t number = 0;
   uint64_t name = 0;  ///< A hash of the name of the account that is asked for.
 
-  static LoginSource Of(const net::Peer& peer, std::string_view user);
+  static LoginSource FromPeer(const net::Peer& peer, std::string_view user);
   /// The source's address alone.
   LoginSource Address() const { return {kind, number, 0}; }
   bool operator==(const LoginSource&) const = default;

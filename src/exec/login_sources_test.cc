@@ -124,15 +124,18 @@ net::Peer Ipv6Peer(unsigned char network, unsigned char host) {
 }
 
 TEST(LoginSources, NetworkOfIpv6IsOneSource) {
-  EXPECT_EQ(LoginSource::Of(Ipv6Peer(1, 1), "app"), LoginSource::Of(Ipv6Peer(1, 2), "app"));
-  EXPECT_NE(LoginSource::Of(Ipv6Peer(1, 1), "app"), LoginSource::Of(Ipv6Peer(2, 1), "app"));
+  EXPECT_EQ(LoginSource::FromPeer(Ipv6Peer(1, 1), "app"),
+            LoginSource::FromPeer(Ipv6Peer(1, 2), "app"));
+  EXPECT_NE(LoginSource::FromPeer(Ipv6Peer(1, 1), "app"),
+            LoginSource::FromPeer(Ipv6Peer(2, 1), "app"));
 }
 
 TEST(LoginSources, UserOfAUnixSocketIsASource) {
   net::Peer peer;
   peer.is_unix = true;
   peer.uid = 7;
-  EXPECT_EQ((LoginSource{LoginSource::Kind::kUser, 7}), LoginSource::Of(peer, "app").Address());
+  EXPECT_EQ((LoginSource{LoginSource::Kind::kUser, 7}),
+            LoginSource::FromPeer(peer, "app").Address());
 }
 
 }  // namespace

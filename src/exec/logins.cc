@@ -37,11 +37,11 @@ void Logins::Start(Client& client, const TurnItem& item) {
   const Credentials& credentials = *item.item.credentials;
   base::Wipe(credentials.user);
   base::Wipe(credentials.password);
-  base::Buffer& in = client.connection.in();
+  base::Buffer& input = client.connection.in();
   const size_t bytes = item.input_end - item.input_begin;
-  base::Wipe(in.view().substr(0, bytes));
+  base::Wipe(input.view().substr(0, bytes));
   client.Consume(bytes);
-  in.WipeUnused();
+  input.WipeUnused();
   if (!may_take) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
   if (is_full) Answer(client, {model::ErrorCode::kUnauth}, /*closes=*/true);
 }
@@ -51,7 +51,7 @@ bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   const Credentials& credentials = *item.item.credentials;
   job->owner = &owner_;
   job->client = &client;
-  job->source = LoginSource::Of(peer, credentials.user);
+  job->source = LoginSource::FromPeer(peer, credentials.user);
   engine::LoginAttempt& attempt = job->attempt;
   attempt.fd = client.connection.fd();
   attempt.tls = client.tls();

@@ -75,13 +75,13 @@ void SlowLog::NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_u
   try {
     const std::string text = "SELECT '" + std::to_string(client.held_items) +
                              " replies held for commits of other connections'";
-    noted->push_back(About(client.held_verb, *client.frontend, {whole_us, 0}, text));
+    noted->push_back(MakeNoted(client.held_verb, *client.frontend, {whole_us, 0}, text));
   } catch (const std::bad_alloc&) {  // The requests are counted, and not shown.
   }
 }
 
-SlowLog::Noted SlowLog::About(uint32_t verb, const Frontend& frontend, const Times& times,
-                              std::string text) const {
+SlowLog::Noted SlowLog::MakeNoted(uint32_t verb, const Frontend& frontend, const Times& times,
+                                  std::string text) const {
   Noted one;
   SlowEntry& entry = one.entry;
   entry.began_s = UnixSeconds() - times.whole_us / 1'000'000;
@@ -102,7 +102,7 @@ SlowLog::Noted SlowLog::About(uint32_t verb, const Frontend& frontend, const Tim
 void SlowLog::Note(const Item& item, const Frontend& frontend, const Times& times, const Rows& rows,
                    std::vector<Noted>* noted) const {
   try {
-    Noted one = About(item.verb, frontend, times, TextOf(item, frontend, shows_values_()));
+    Noted one = MakeNoted(item.verb, frontend, times, TextOf(item, frontend, shows_values_()));
     one.schema = item.index->names().db;
     one.rows = rows.done;
     // The first row of a scan is read after no other row.

@@ -80,7 +80,8 @@ class SlowLog {
     uint64_t passed = 0;  ///< Outcome::rows_passed.
   };
 
-  Noted About(uint32_t verb, const Frontend& frontend, const Times& times, std::string text) const;
+  Noted MakeNoted(uint32_t verb, const Frontend& frontend, const Times& times,
+                  std::string text) const;
   void Note(const Item& item, const Frontend& frontend, const Times& times, const Rows& rows,
             std::vector<Noted>* noted) const;
   void Keep(SlowEntry entry);

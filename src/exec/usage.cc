@@ -12,7 +12,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-uint64_t& Of(UsageCounts& counts, Used what) { return counts[static_cast<size_t>(what)]; }
+uint64_t& CountOf(UsageCounts& counts, Used what) { return counts[static_cast<size_t>(what)]; }
 
 template <typename Name>
 void AddSums(const std::map<Name, UsageCounts>& from, std::map<Name, UsageCounts>* sums) {
@@ -141,20 +141,21 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
       first = nullptr;
       counts = {};
     }
-    Of(counts, Used::kWholeNs) += static_cast<uint64_t>(answered_ns - run.since_ns) * run.items;
-    Of(counts, Used::kLockWaits) += run.lock_ns != 0 ? 1 : 0;
-    Of(counts, Used::kLockNs) += static_cast<uint64_t>(run.lock_ns);
+    CountOf(counts, Used::kWholeNs) +=
+        static_cast<uint64_t>(answered_ns - run.since_ns) * run.items;
+    CountOf(counts, Used::kLockWaits) += run.lock_ns != 0 ? 1 : 0;
+    CountOf(counts, Used::kLockNs) += static_cast<uint64_t>(run.lock_ns);
     if (run.unit != nullptr) {
       AddUnit(*run.unit, run.account, run.errors != 0, counts);
       continue;
     }
     first = goes_on ? first : &run;
-    Of(counts, Used::kRequests) += run.items;
-    Of(counts, Used::kErrors) += run.errors;
-    Of(counts, Used::kWrites) += run.writes;
-    Of(counts, Used::kMerged) += run.merged;
-    Of(counts, Used::kRowsRead) += run.rows_read;
-    Of(counts, Used::kRowsChanged) += run.rows_changed;
+    CountOf(counts, Used::kRequests) += run.items;
+    CountOf(counts, Used::kErrors) += run.errors;
+    CountOf(counts, Used::kWrites) += run.writes;
+    CountOf(counts, Used::kMerged) += run.merged;
+    CountOf(counts, Used::kRowsRead) += run.rows_read;
+    CountOf(counts, Used::kRowsChanged) += run.rows_changed;
   }
   if (first != nullptr) Add(*first->index, first->account, counts);
 }
@@ -168,10 +169,11 @@ void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, bool i
   const size_t failed = has_failed ? std::max(unit.position, 1u) - 1 : 0;
   for (size_t i = 0; i < unit.requests.size(); ++i) {
     const UnitRequest& one = unit.requests[i];
-    ++Of(counts, Used::kRequests);
-    if (one.request.is_write()) ++Of(counts, Used::kWrites);
-    if (!is_error && unit.end == Unit::End::kApplied) Of(counts, RowsOf(one.request)) += one.rows;
-    if ((is_error || has_failed) && i == failed) ++Of(counts, Used::kErrors);
+    ++CountOf(counts, Used::kRequests);
+    if (one.request.is_write()) ++CountOf(counts, Used::kWrites);
+    if (!is_error && unit.end == Unit::End::kApplied)
+      CountOf(counts, RowsOf(one.request)) += one.rows;
+    if ((is_error || has_failed) && i == failed) ++CountOf(counts, Used::kErrors);
     Add(*one.index, account, std::exchange(counts, {}));
   }
 }
@@ -182,14 +184,14 @@ void UsageBlock::AddWaited(const Item& item, const model::Account* account, uint
       usage_ != nullptr && item.kind == Item::Kind::kRequest && item.index != nullptr;
   if (!is_counted) return;
   UsageCounts counts{};
-  Of(counts, Used::kLockWaits) = 1;
-  Of(counts, Used::kLockNs) = static_cast<uint64_t>(lock_ns);
-  Of(counts, Used::kWholeNs) = static_cast<uint64_t>(whole_ns);
+  CountOf(counts, Used::kLockWaits) = 1;
+  CountOf(counts, Used::kLockNs) = static_cast<uint64_t>(lock_ns);
+  CountOf(counts, Used::kWholeNs) = static_cast<uint64_t>(whole_ns);
   if (item.unit != nullptr) return AddUnit(*item.unit, account, is_error, counts);
-  Of(counts, Used::kRequests) = 1;
-  Of(counts, Used::kErrors) = is_error ? 1 : 0;
-  Of(counts, Used::kWrites) = item.request.is_write() ? 1 : 0;
-  Of(counts, RowsOf(item.request)) = rows;
+  CountOf(counts, Used::kRequests) = 1;
+  CountOf(counts, Used::kErrors) = is_error ? 1 : 0;
+  CountOf(counts, Used::kWrites) = item.request.is_write() ? 1 : 0;
+  CountOf(counts, RowsOf(item.request)) = rows;
   Add(*item.index, account, counts);
 }
 

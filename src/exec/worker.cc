@@ -131,9 +131,9 @@ bool Worker::MayServe() {
 }
 
 // Where there is no memory for the line either, the line is lost.
-void Worker::LogWithoutMemory(const char* lacking, const char* so) const {
+void Worker::LogWithoutMemory(const char* lacking, const char* consequence) const {
   try {
-    core_.context.log(lacking + core_.settings.mode + "): " + so +
+    core_.context.log(lacking + core_.settings.mode + "): " + consequence +
                       "; give the server more memory, and restart it");
   } catch (const std::bad_alloc&) {
   }

@@ -96,7 +96,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   // The thread (worker.cc).
   void Main(engine::Session* session);
   bool MayServe();
-  void LogWithoutMemory(const char* lacking, const char* so) const;
+  void LogWithoutMemory(const char* lacking, const char* consequence) const;
   void ShutListeners() const;
   void ServeNobody();
   void TurnAway();

@@ -5,10 +5,11 @@
 // budget for each request, before the request takes part in a turn. AccountPlaces counts the
 // requests of each account in one turn or batch. A budget is a bucket that holds the requests of
 // one second and fills up again as time passes. A request may be spent as long as something is
-// left, also one that counts as several; what it spends beyond that is owed. Threads: any;
-// AccountPlaces, the owner's of the turn. Lifetime: as long as the workers of the plugin. Limits:
-// kAccountBudgetsMax budgets; beyond, those are forgotten that are full and that no connection has.
-// With all limits off nothing is asked and nothing is kept.
+// left, also one that counts as several; what it spends beyond that is owed. Where no limit is set,
+// no budget is asked for or kept.
+// Threads: any; AccountPlaces, the owner's of the turn. Lifetime: as long as the workers of the
+// plugin. Limits: kAccountBudgetsMax budgets; beyond that number, budgets that are full and that no
+// connection has are forgotten.
 #pragma once
 
 #include <atomic>
@@ -51,7 +52,7 @@ class AccountLimits {
   AccountLimits(const AccountLimits&) = delete;
   AccountLimits& operator=(const AccountLimits&) = delete;
 
-  /// 0: no limit.
+  /// How many requests an account may make in a second; 0: any number.
   uint32_t requests_per_second() const {
     return settings_.requests_per_second.load(std::memory_order_relaxed);
   }
@@ -72,9 +73,10 @@ class AccountLimits {
       GUARDED_BY(mutex_);
 };
 
-/// The id of no account.
+/// The id that stands for the account of a connection without one.
 inline constexpr uint64_t kNoAccount = 0;
-/// What stands for an account where it may be gone before it is asked about again.
+/// The id of an account, which stands for the account where it may be gone before it is asked about
+/// again.
 inline uint64_t IdOf(const model::Account* account) {
   return account != nullptr ? account->id() : kNoAccount;
 }
@@ -82,7 +84,7 @@ inline uint64_t IdOf(const model::Account* account) {
 /// The places that accounts have in one turn or batch. Accounts are named by their ids.
 class AccountPlaces {
  public:
-  /// A turn or batch begins, empty. `limits` may be null: none.
+  /// Begins an empty turn or batch. `limits` null: no account has a limit.
   void Begin(const AccountLimits* limits);
   /// How many places are left for the account; no account has no limit.
   uint32_t Left(uint64_t account);
@@ -97,7 +99,7 @@ class AccountPlaces {
 
   uint32_t max_ = model::kTurnRequestsMax;
   bool ran_out_ = false;
-  std::vector<std::pair<uint64_t, uint32_t>> taken_;  ///< By the account's id.
+  std::vector<std::pair<uint64_t, uint32_t>> taken_;  ///< Places of each account, by its id.
 };
 
 }  // namespace rowsocket::exec

@@ -30,14 +30,14 @@ struct TurnItem;
 /// One commit under way; a member of the turn that commits.
 struct Commit {
   uint64_t number = 0;
-  std::span<const TurnItem> items;  ///< Not changed while the commit is under way.
+  std::span<const TurnItem> items;  ///< They do not change while the commit is under way.
   WriteSet writes;                  ///< Collected when the first find is compared with them.
   bool has_writes = false;
 };
 
 class CommitBoard {
  public:
-  /// Is told when the commits that it waits for have ended.
+  /// Is told when the commits have ended that MarkUndurable has named to it.
   class Watcher {
    public:
     virtual ~Watcher() = default;
@@ -57,7 +57,7 @@ class CommitBoard {
   }
   /// Whether all commits up to this number have ended.
   bool HasEnded(uint64_t number) const { return number < oldest_.load(std::memory_order_acquire); }
-  /// The watcher is told nothing more.
+  /// Ends what the watcher waits for: it is told nothing more.
   void Forget(Watcher& watcher);
 
  private:

@@ -56,7 +56,7 @@ class ConnectionBook {
   std::map<uint64_t, Entry> entries_ GUARDED_BY(mutex_);
 };
 
-/// A connection's place in the book; its end is the place's.
+/// A connection's place in the book, which ends with the connection.
 class BookedConnection {
  public:
   BookedConnection() = default;

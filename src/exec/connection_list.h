@@ -23,14 +23,15 @@ inline constexpr const char* kUnknownState = "worker busy";
 inline constexpr const char* kHandshakeState = "handshake";
 
 struct ConnectionInfo {
-  uint64_t id = 0;      ///< In the ConnectionBook.
+  uint64_t id = 0;      ///< The connection's number in the ConnectionBook.
   std::string name;     ///< The name that the client has given itself; may be empty.
   std::string state;    ///< "idle", or what its next request waits for.
   std::string mode;     ///< PortSettings::mode.
   std::string account;  ///< user@host, as SQL shows accounts; empty: let in without one.
   std::string address;
   uint16_t port = 0;  ///< The client's port; 0 for a UNIX socket.
-  // Empty: what passes is not encrypted, or the client has shown no certificate.
+  // The three texts about TLS are empty where what passes is not encrypted, tls_subject also where
+  // the client has shown no certificate.
   std::string tls_version;
   std::string tls_cipher;
   std::string tls_subject;
@@ -56,7 +57,7 @@ class ConnectionList {
     if (--awaited_ == 0) complete_.NotifyAll();
   }
 
-  /// Returns the rows that have come when all workers have added theirs, or `at_most` is over: a
+  /// Takes the rows that have come when all workers have added theirs, or `at_most` is over: a
   /// worker that is in a long turn may be missing.
   std::vector<ConnectionInfo> Await(std::chrono::milliseconds at_most) {
     base::MutexLock lock(mutex_);

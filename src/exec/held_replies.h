@@ -25,6 +25,7 @@ class HeldReplies final : private CommitBoard::Watcher {
   uint64_t MarkUndurable(std::span<TurnItem> finds, engine::Session& session) {
     return commits_.MarkUndurable(finds, session, /*watcher=*/*this);
   }
+  /// Holds the client's replies until all commits up to the number have ended.
   void Hold(Client& client, uint64_t commit);
   /// A client for which all commits have ended, and which is no longer held; null when there is
   /// none.

@@ -50,8 +50,8 @@ std::string HiddenKey(const HotRowName& name);
 struct HotRowCounts {
   uint64_t requests = 0;
   uint64_t merged = 0;      ///< Requests that shared one change of the row.
-  uint64_t lock_waits = 0;  ///< Without those of the row whose place in a slice it has taken.
-  uint64_t lock_ns = 0;     ///< With that of the row whose place in a slice it has taken.
+  uint64_t lock_waits = 0;  ///< Without lock waits of the row whose place in a slice it has taken.
+  uint64_t lock_ns = 0;     ///< With the time of the row whose place in a slice it has taken.
   uint64_t overcount = 0;   ///< By how many `requests` may be too high because rows left a slice.
 
   HotRowCounts& operator+=(const HotRowCounts& other);
@@ -122,7 +122,7 @@ class HotRows {
   std::vector<Slice> slices_ GUARDED_BY(mutex_);
 };
 
-/// A worker's part.
+/// What one worker counts of the rows of its requests, until it hands the counts over to HotRows.
 class HotRowSampler {
  public:
   /// Null `rows`: nothing is looked at.
@@ -130,12 +130,12 @@ class HotRowSampler {
 
   /// Looks at some of the items of a turn that has run.
   void AddTurn(const Turn& turn, const std::vector<TurnItem>& items);
-  /// A request has waited for a row in the lane, which has executed it or, for `is_handed_back`,
-  /// leaves that to a turn.
+  /// Counts that a request has waited for a row in the lane. `is_handed_back`: the lane has not
+  /// executed the request, and leaves that to a turn.
   void AddLockWait(const Item& item, int64_t ns, bool is_handed_back);
-  /// Hands over what it has, now and then. Call once a round.
+  /// Hands the counts over, now and then. Call once a round.
   void Flush(int64_t now_ms);
-  /// How many rows it has to hand over.
+  /// For how many rows it has counts to hand over.
   size_t kept() const { return kept_.size(); }
 
  private:
@@ -153,8 +153,8 @@ class HotRowSampler {
   /// How many items are to be passed over, as drawn for items_per_sample_.
   uint64_t until_next_ = 0;
   uint32_t items_per_sample_ = 1;  ///< For how many items a chosen one counts.
-  uint64_t items_ = 0;             ///< Since the last Flush.
-  size_t many_kept_ = kManyKept;   ///< With so many rows in kept_ it looks at fewer items.
+  uint64_t items_ = 0;             ///< Items of turns since the last Flush.
+  size_t many_kept_ = kManyKept;   ///< With so many rows kept, it looks at fewer items.
   int64_t flushed_ms_ = 0;
 };
 

@@ -23,6 +23,7 @@ namespace rowsocket::exec {
 
 class Inbox {
  public:
+  /// What has come for the worker, each kind in the order in which it came.
   struct Mail {
     std::vector<net::UniqueFd> connections;
     ClientQueue clients;
@@ -53,6 +54,7 @@ class Inbox {
     Fill([](Mail& mail) { mail.accounts_have_ended = true; });
   }
 
+  /// Takes all mail that has come.
   Mail Take() {
     Mail mail;
     const base::MutexLock lock(mutex_);

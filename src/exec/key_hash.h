@@ -15,11 +15,11 @@ namespace rowsocket::exec {
 
 struct HashSecret {
   uint64_t mask;
-  uint64_t factor;  ///< Odd.
+  uint64_t factor;  ///< An odd number, so that no bit of a product is lost.
 
   static HashSecret Random();
 };
-/// Made when the library is loaded; not used before that.
+/// The secret of this process. It is made when the library is loaded, and not used before that.
 extern const HashSecret kHashSecret;
 
 /// Spreads all bits of `bits` over all bits of the result.
@@ -42,7 +42,7 @@ inline uint64_t HashText(uint64_t seed, std::string_view text) {
   return Mix(hash ^ word);
 }
 
-/// For the standard library's tables of texts.
+/// The hash of the standard library's tables of texts.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return HashText(0, text); }

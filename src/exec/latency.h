@@ -91,6 +91,7 @@ class LatencyRegistry {
     return flushes_.load(std::memory_order_relaxed);
   }
 
+  /// Begins anew if FLUSH STATUS was called.
   void LookForFlush() const {
     if (since_ == nullptr || __atomic_load_n(since_, __ATOMIC_RELAXED) != 0) [[likely]]
       return;
@@ -114,7 +115,7 @@ class LatencyRegistry {
   mutable base::Mutex mutex_;
   std::vector<const LatencyBlock*> blocks_ GUARDED_BY(mutex_);
   Counts retired_ GUARDED_BY(mutex_);          ///< What blocks that are gone have counted.
-  mutable Counts flushed_ GUARDED_BY(mutex_);  ///< Was counted before the last flush.
+  mutable Counts flushed_ GUARDED_BY(mutex_);  ///< What was counted before the last flush.
 };
 
 class alignas(base::kCacheLineBytes) LatencyBlock {
@@ -125,7 +126,7 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
   LatencyBlock(const LatencyBlock&) = delete;
   LatencyBlock& operator=(const LatencyBlock&) = delete;
 
-  /// Call at the beginning of a round.
+  /// Has the registry begin anew if FLUSH STATUS was called. Call at the beginning of a round.
   void LookForFlush() const {
     if (registry_ != nullptr) registry_->LookForFlush();
   }
@@ -133,7 +134,7 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
   /// Counts the finished items of a turn, whose replies were sent until `sent_ns`. For clients
   /// whose replies are held it only notes how many these are.
   void AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t sent_ns);
-  /// The held replies of a client have been sent.
+  /// Counts the requests of a client whose held replies have been sent.
   void AddHeld(TurnClient& client, int64_t sent_ns);
 
  private:
@@ -145,7 +146,7 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
 
   LatencyRegistry* const registry_;
   const std::string mode_;
-  /// By verb, then phase; null: no time has come yet.
+  /// The histograms by verb, then phase; null: no time has come yet.
   std::vector<std::atomic<base::LatencyHistogram*>> histograms_;
 };
 

@@ -31,7 +31,7 @@ class LinkedQueue {
     (last_ != nullptr ? last_->next_in_queue : first_) = added;
     last_ = added;
   }
-  /// Null when there is none.
+  /// Takes the first object; null when there is none.
   std::unique_ptr<T> Pop() {
     std::unique_ptr<T> taken(first_);
     if (first_ != nullptr) first_ = first_->next_in_queue;

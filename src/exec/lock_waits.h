@@ -23,8 +23,9 @@ class LockWaits {
   /// Gives the item, at which a turn has stopped the client, to the lane. REQUIRES: the item stands
   /// at the front of the client's input.
   void Start(Client& client, const TurnItem& item);
-  /// The lane is done with a job. `is_stopping`: the worker is to end, so that a request may have
-  /// failed because the lane ends, or gets no session any more; its client gets no answer.
+  /// Gives the client of a job that the lane is done with its reply. `is_stopping`: the worker is
+  /// to end, so that a request may have failed because the lane ends, or gets no session any more;
+  /// its client gets no answer.
   void Finish(WaitJob& job, engine::Session& session, bool is_stopping);
 
  private:

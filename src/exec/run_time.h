@@ -17,6 +17,7 @@ class RunTime {
   RunTime(const RunTime&) = delete;
   RunTime& operator=(const RunTime&) = delete;
 
+  /// Begins to read the time of the calling thread.
   void Open();
   /// Microseconds since the thread began in which it ran or waited for a core; -1 where the system
   /// does not tell.

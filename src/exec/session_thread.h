@@ -56,7 +56,7 @@ class SessionThread {
 
   mutable base::Mutex mutex_;
   base::Condition ended_;
-  /// Null when there is nothing to interrupt.
+  /// The thread's session; null when there is nothing to interrupt.
   engine::Session* session_ GUARDED_BY(mutex_) = nullptr;
   bool has_ended_ GUARDED_BY(mutex_) = true;
 };

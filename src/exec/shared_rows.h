@@ -45,7 +45,7 @@ struct SharedRow {
 
   /// Whether the row stays open while other statements run.
   bool stays_open() const { return composite_writes != 0 && composite_writes + plain_writes > 1; }
-  /// Whether the requests are executed one after another, as one change of the row.
+  /// Whether the requests of the row are executed one after another, as one change of it.
   bool runs_as_one_statement() const { return plain_writes > 1 && composite_writes == 0; }
 };
 

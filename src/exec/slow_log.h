@@ -4,7 +4,7 @@
 // Flow: a worker calls NoteTurn when a turn or batch has its answers, NoteHeld when held replies
 // have left, NoteWaited for a request that the wait lane has executed, and then Write.
 //
-// Threads: all. Limits: kSlowKeptMax requests are kept; kSlowOfTurnMax of one turn, or of those
+// Threads: any. Limits: kSlowKeptMax requests are kept; kSlowOfTurnMax of one turn, or of those
 // that come back from the lane at a time, are written to the log; all are counted.
 #pragma once
 
@@ -23,16 +23,16 @@
 namespace rowsocket::exec {
 
 struct SlowEntry {
-  uint64_t number = 0;  ///< From 0, in the order in which they came.
-  int64_t began_s = 0;  ///< Seconds since 1970.
+  uint64_t number = 0;  ///< Numbers the plugin's slow requests from 0, as they came.
+  int64_t began_s = 0;  ///< When the request came, in seconds since 1970.
   uint64_t whole_us = 0;
   std::string verb, text, address, name;
 };
 
 class SlowLog {
  public:
-  /// `plugin`: its name. `verb_name`: that of Item::verb. `shows_values`: whether texts show the
-  /// values of a request.
+  /// `plugin`: the plugin's name. `verb_name`: gives the name of an Item::verb. `shows_values`:
+  /// says whether texts show the values of a request.
   SlowLog(std::string_view plugin, std::string_view (*verb_name)(uint32_t verb),
           bool (*shows_values)())
       : plugin_(plugin), verb_name_(verb_name), shows_values_(shows_values) {}
@@ -55,8 +55,8 @@ class SlowLog {
   /// REQUIRES: the items' views are still valid.
   void NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items, int64_t answered_ns,
                 int64_t slow_us, StatBlock& stats, std::vector<Noted>* noted) const;
-  /// The held replies of a client have left, see HeldReplies: where the wait has made its requests
-  /// slow, adds one entry for all, without their keys, which are gone by now.
+  /// Adds one entry for all requests of a client whose held replies have left (HeldReplies), where
+  /// the wait has made them slow. The entry is without their keys, which are gone by now.
   void NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_us, StatBlock& stats,
                 std::vector<Noted>* noted) const;
   /// Writes what was noted, and forgets it. REQUIRES: no turn is open in the session.

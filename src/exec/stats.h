@@ -18,7 +18,7 @@ namespace rowsocket::exec {
 enum class Stat : uint8_t {
 #define ROWSOCKET_COUNTER(constant, ...) constant,
 #include "exec/counters.inc"
-  kErrorsFirst,  ///< One counter an ErrorCode from here on.
+  kErrorsFirst,  ///< The counter of the first ErrorCode; one for each follows.
   kErrorsLast = kErrorsFirst + model::kErrorCodes - 1,
   kCount
 };
@@ -44,13 +44,14 @@ inline constexpr base::QuantileInfo kQuantileInfo[] = {
 using StatRegistry = base::CounterRegistry<Stat>;
 using StatBlock = base::CounterBlock<Stat>;
 
-/// Causes behind kEngine are failures of the engine, and count as kEngine.
+/// The counter of a cause. Causes behind kEngine in ErrorCode are failures of the engine, and count
+/// as kEngine.
 constexpr Stat ErrorStat(model::ErrorCode code) {
   return static_cast<Stat>(static_cast<unsigned>(Stat::kErrorsFirst) +
                            static_cast<unsigned>(std::min(code, model::ErrorCode::kEngine)));
 }
 
-/// REQUIRES: `ran_alone` is not kNot.
+/// The counter of a reason for which a request was not merged. REQUIRES: `ran_alone` is not kNot.
 constexpr Stat UnmergedStat(RanAlone ran_alone) {
   ROWSOCKET_REQUIRE(ran_alone != RanAlone::kNot);
   if (ran_alone == RanAlone::kRerun) return Stat::kUnmergedRerun;

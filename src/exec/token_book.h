@@ -12,7 +12,8 @@
 // stays for the longest time that any plugin has asked for (KeepFor), because the table is theirs
 // together.
 //
-// Threads: const, any. Lifetime: as the connection. Limits: kTokenBytesMax.
+// Threads: const functions from any, all else from the connection's worker. Lifetime: as the
+// connection. Limits: kTokenBytesMax.
 // Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql), but not
 // where it is locked, or cannot be opened just now.
 #pragma once
@@ -42,10 +43,10 @@ struct TokenSettings {
 enum class TokenState : uint8_t {
   kDone,
   kUnknown,
-  kNever,  ///< Its request will never take effect.
+  kNever,  ///< The request of the token will never take effect.
 };
 
-/// done, unknown, never: as clients are told.
+/// The state's name, as clients are told it: done, unknown, never.
 std::string_view NameOf(TokenState state);
 
 /// What became of a token.
@@ -60,9 +61,9 @@ struct TokenedRequest : ItemDetail {
   model::Value token;
   std::string_view text;  ///< Equal for equal requests on the same columns only.
   enum class Asks : uint8_t {
-    kRequest,  ///< Once for the request.
-    kState,    ///< What became of the token.
-    kFence,    ///< What became of the token; a request that has not taken effect never will.
+    kRequest,  ///< To execute the request once.
+    kState,    ///< To say what became of the token.
+    kFence,    ///< To say what became of the token; what has not taken effect never will.
   };
   Asks asks = Asks::kRequest;
   /// kFence: whose rights on the table of tokens are asked for; null: all rights.
@@ -82,10 +83,11 @@ class TokenBook {
   const engine::IndexNames* ToOpen() const;
   /// Takes the index that was opened for ToOpen. Null: it could not be, as the outcome says.
   void Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index);
-  /// Why the last one could not be opened; says so once, and then it may be tried again.
+  /// Why the index that ToOpen has named could not be opened. Tells it once, after which ToOpen may
+  /// be tried again.
   model::Error TakeFailure() { return std::exchange(failure_, {}); }
 
-  /// Makes what Execute needs.
+  /// Makes the identity of a request, which Execute needs, in the arena.
   static TokenedRequest* Describe(model::Value token, std::string_view identity,
                                   base::Arena& arena);
 

@@ -99,14 +99,14 @@ struct TurnItem {
   /// What of the item stays as it is, even where its batch is rolled back and runs again.
   enum class Stands : uint8_t {
     kNothing,
-    kAnswer,  ///< Its answer.
-    kChange,  ///< Its answer, and its change, which cannot be taken back.
+    kAnswer,  ///< The answer.
+    kChange,  ///< The answer, and the change, which cannot be taken back.
   };
   enum class Progress : uint8_t {
     kToDo,
-    kExecuted,  ///< It has run, and its answer is not final. With merged rows it may have run
+    kExecuted,  ///< The item has run, and its answer is not final. With merged rows it may have run
                 ///< before items of other connections that stand in front of it.
-    kFinished,  ///< Its answer is final, and counted.
+    kFinished,  ///< The item's answer is final, and counted.
   };
 
   TurnClient* client = nullptr;
@@ -116,25 +116,26 @@ struct TurnItem {
   Wait wait = Wait::kNo;
   Stands stands = Stands::kNothing;
   Progress progress = Progress::kToDo;
-  bool gives_way = false;  ///< Its session is in the way of another (engine::Outcome::Result).
-  /// It, or a request of its unit, was executed on a row that stays open.
+  bool gives_way = false;  ///< The session is in the way of another (engine::Outcome::Result).
+  /// The item, or a request of its unit, was executed on a row that stays open.
   bool ran_on_open_row = false;
-  bool is_told = false;  ///< Audit plugins have been told of it.
+  bool is_told = false;  ///< Audit plugins have been told of the item.
   RanAlone ran_alone = RanAlone::kNot;
   std::string kept_reply;    ///< For Stands::kChange: the reply of the statement.
   model::Error answer;       ///< The answer to a kRequest that was executed.
-  uint64_t rows = 0;         ///< Rows that it sent or changed.
+  uint64_t rows = 0;         ///< Rows that the item sent or changed.
   uint64_t rows_passed = 0;  ///< Outcome::rows_passed.
-  /// In a batch: the position in SharedRows of the row that it names together with others.
+  /// In a batch: the position in SharedRows of the row that the item names together with others.
   uint32_t shared_row = SharedRow::kNone;
   TurnItem* next_in_row = nullptr;
 
   bool waits() const { return wait != Wait::kNo; }
-  /// Whether no turn answers it as it is: it waits for a lock, opens what is locked, or logs in.
+  /// Whether no turn answers the item as it is: it waits for a lock, opens what is locked, or logs
+  /// in.
   bool is_left() const {
     return waits() || (item.kind != Item::Kind::kReply && item.kind != Item::Kind::kRequest);
   }
-  /// Whether it has an answer that stands.
+  /// Whether the item has an answer that stands.
   bool is_settled() const { return stands != Stands::kNothing; }
   /// Gives the item an answer that stands. A change that stands stays one.
   void Settle(model::Error error) {
@@ -151,7 +152,7 @@ struct TurnItem {
     return item.kind == Item::Kind::kRequest && item.is_composite && item.unit == nullptr &&
            item.request.is_find_modify() && item.row_name().is_row();
   }
-  /// Whether its client is stopped neither at it nor before it.
+  /// Whether the client is stopped neither at the item nor before it.
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };
 
@@ -192,8 +193,9 @@ class Turn {
   /// Counts the items that gave way and do not run again, as other answered items are counted.
   void FinishThoseThatGiveWay();
 
-  /// For tests, which have all the time they need.
+  /// Sets how long a run begins items, PortSettings::turn_ms_max.
   void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
+  /// Sets how long a run is tried again after conflicts in a cluster. For tests.
   void LimitConflicts(int64_t ms_max) { conflict_ms_max_ = ms_max; }
   /// Whether the turn began no more items, because it had taken too much time or too many bytes of
   /// replies.
@@ -255,13 +257,13 @@ class Turn {
   /// ended.
   void AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome);
   static void ReplySettled(const TurnItem& item, base::Buffer& out);
-  /// Answers that nothing of a transaction was done.
+  /// Answers the items, of whose transaction nothing was done, with the error.
   void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);
-  /// Answers that the transaction was lost each time it was tried.
+  /// Answers the items, whose transaction was lost each time it was tried.
   void GiveUp(std::span<TurnItem> items);
-  // For a turn that another node of a cluster has taken back.
+  // After another node of a cluster has taken the turn back:
   bool IsConflictTimeUp() const;
   bool PauseAfterConflict();
   static void Hold(std::span<TurnItem> items);
@@ -276,10 +278,10 @@ class Turn {
   std::vector<TurnItem> items_;
   SharedRows rows_;
   bool writes_ = false;
-  bool merges_ = false;       ///< Some items share a row, and rows can be written as a whole.
-  uint64_t merged_rows_ = 0;  ///< In this attempt.
-  uint64_t merged_requests_ = 0;
-  engine::OpenRowTally open_rows_;  ///< In this attempt.
+  bool merges_ = false;             ///< Some items share a row, and rows can be written as a whole.
+  uint64_t merged_rows_ = 0;        ///< Rows merged in this attempt.
+  uint64_t merged_requests_ = 0;    ///< Requests merged in this attempt.
+  engine::OpenRowTally open_rows_;  ///< Rows that stayed open in this attempt.
   bool too_large_ = false;          ///< The batch does not fit into one transaction.
   bool has_permanent_ = false;
   static constexpr int64_t kFirstPauseUs = 250;

@@ -50,7 +50,7 @@ namespace rowsocket::exec {
 struct Client;
 struct WaitJob;
 
-/// A list: jobs change hands without memory.
+/// Jobs in a list, so that they change hands without memory.
 using WaitJobs = std::list<std::unique_ptr<WaitJob>>;
 
 /// Moves the jobs for which `is_so` holds to the end of another list.
@@ -62,7 +62,8 @@ void MoveJobs(WaitJobs& from, WaitJobs& to, IsSo is_so) {
   }
 }
 
-/// Gets its jobs back, all jobs of a waiting group at once. Done may be called on any thread.
+/// Gets the jobs back that it has submitted, all jobs of a waiting group at once. Done may be
+/// called on any thread.
 class WaitJobOwner {
  public:
   virtual ~WaitJobOwner() = default;
@@ -76,33 +77,33 @@ struct WaitJob {
   WaitJobOwner* owner = nullptr;
   Client* client = nullptr;  ///< The owner's note; the lane does not look at it.
   Frontend* frontend = nullptr;
-  Item item;  ///< Its views point into `line`, `arena` and `frontend`.
+  Item item;  ///< The views of the item point into `line`, `arena` and `frontend`.
   std::string line;
   std::string wait_group_name;  ///< WaitLane::WaitGroupNameOf(item).
   base::Arena arena;
-  int64_t since_ns = 0;          ///< When it was submitted, by base::NowNs.
+  int64_t since_ns = 0;          ///< When the job was submitted, by base::NowNs.
   int64_t waited_before_ns = 0;  ///< Client::handed_back_ns.
-  bool must_run = false;         ///< The lane has handed it back: the next waiting group has it.
+  bool must_run = false;         ///< The lane handed the job back: the next group executes it.
   // The outcome:
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;
   engine::Outcome outcome;
   net::GatedOutput out;                  ///< Empty where the item opens.
-  std::shared_ptr<engine::Index> index;  ///< Where the item opens, and `outcome` is a success.
+  std::shared_ptr<engine::Index> index;  ///< What the item has opened, if `outcome` is a success.
   // The lane's:
   TurnClient turn;
-  WaitGroup* group = nullptr;  ///< While no thread has taken the job up.
-  WaitJobs::iterator place;    ///< Among the jobs of `group`.
+  WaitGroup* group = nullptr;  ///< The job's group, until a thread takes the job up.
+  WaitJobs::iterator place;    ///< The job's place among the jobs of `group`.
 
   std::string_view reply() const { return out.bytes().view(); }
 };
 
 struct WaitGroup {
-  std::string name;  ///< Empty: not for one row.
+  std::string name;  ///< WaitLane::WaitGroupNameOf its jobs; empty: they are not for one row.
   WaitJobs jobs;     ///< Jobs that no thread has taken up.
   bool is_under_way = false;
-  uint64_t account = 0;                  ///< The id of the account of its first job; 0: none.
-  std::list<WaitGroup>::iterator place;  ///< In the lane's list, or in its thread's.
+  uint64_t account = 0;                  ///< The id of the first job's account; 0: none.
+  std::list<WaitGroup>::iterator place;  ///< The group's place in the lane's or a thread's list.
 };
 
 class WaitLane {
@@ -120,6 +121,7 @@ class WaitLane {
   /// requests of a row with and without a token; empty for a request that is not for one row, and
   /// waits by itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
   static std::string WaitGroupNameOf(const Item& item, bool waits_elsewhere = false);
+  /// Has a thread of the lane execute the job when what it waits for is free.
   void Submit(std::unique_ptr<WaitJob> job);
   /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
   bool Cancel(WaitJob& job);
@@ -161,8 +163,8 @@ class WaitLane {
 
   base::Mutex mutex_;
   base::Condition work_;
-  base::Condition stops_;                 ///< Not work_, whose wake-ups are for idle threads.
-  WaitGroups queued_ GUARDED_BY(mutex_);  ///< No thread has taken them up.
+  base::Condition stops_;  ///< Ends pauses when the lane stops; work_ wakes idle threads only.
+  WaitGroups queued_ GUARDED_BY(mutex_);  ///< Groups that no thread has taken up.
   /// The groups of rows by name, those under way included.
   std::unordered_map<std::string_view, WaitGroup*> by_name_ GUARDED_BY(mutex_);
   /// How many threads are at work for each account that has some: room for threads_max_.

@@ -42,8 +42,9 @@ struct KeyColumns {
   /// Whether foreign keys may make other changes because of the request, in this table or others.
   bool MayCascade(const model::Request& request) const;
 
-  bool are_known = false;        ///< Only changes of these columns change the key.
-  std::vector<uint32_t> parts;   ///< By opened column.
+  bool are_known = false;  ///< Only changes of the columns in `parts` change the key.
+  /// The key part that each opened column is; kNoPart: none.
+  std::vector<uint32_t> parts;
   bool is_text_by_text = false;  ///< Texts that WriteSet takes for different are different values.
   bool is_referenced = true;     ///< Foreign keys refer to the table.
   /// A change of the opened columns may change the key of another index.

@@ -47,9 +47,9 @@ class MemcachedEditor final : public model::RowEditor {
                          std::span<const model::CellChange>* changes) override;
 
   Result result() const { return result_; }
-  /// The item as it is now.
   /// The bytes of the value of the row that was found.
   size_t bytes_read() const { return old_value_.size(); }
+  /// The item as it is now.
   const memcached::Item& item() const { return item_; }
   uint64_t number() const { return number_; }
   std::string_view refusal() const { return refusal_; }

@@ -26,6 +26,10 @@ constexpr model::Limits kNoValues = [] {
   return limits;
 }();
 
+/// What an input may hold behind the longest line: CR, LF, and one byte by which a longer line is
+/// seen to be longer.
+constexpr size_t kBehindLineBytes = 3;
+
 using Check = handlersocket::AskHealth::Check;
 
 /// The answer of `H` without a check.
@@ -51,10 +55,9 @@ HandlerSocketFrontend::HandlerSocketFrontend(const HandlerSocketSettings& settin
 }
 
 size_t HandlerSocketFrontend::input_bytes_max() const {
-  // One byte more than the longest line and its end, so that a longer one is seen to be longer.
-  const size_t line =
+  const size_t line_bytes_max =
       authenticated_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax;
-  return line + 3;
+  return line_bytes_max + kBehindLineBytes;
 }
 
 const model::Limits& HandlerSocketFrontend::parse_limits() const {
@@ -70,7 +73,7 @@ bool HandlerSocketFrontend::IsHttp(std::string_view line) {
 
 exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool behind_requests,
                                                   base::Arena& arena, Item* item) {
-  const size_t line_bytes_max = input_bytes_max() - 3;
+  const size_t line_bytes_max = input_bytes_max() - kBehindLineBytes;
   const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
   if (line.result == handlersocket::Framer::Result::kNeedMore) {
     return {Parsed::kNeedMore, line.consumed};

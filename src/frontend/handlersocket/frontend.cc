@@ -30,9 +30,9 @@ constexpr model::Limits kNoValues = [] {
 /// seen to be longer.
 constexpr size_t kBehindLineBytes = 3;
 
-using Check = handlersocket::AskHealth::Check;
+using Question = handlersocket::AskHealth::Question;
 
-/// The answer of `H` without a check.
+/// The answer of `H` that is more than ok: the health, or the position.
 struct HealthReply : exec::ItemDetail {
   model::Health health;
   std::optional<std::string_view> position;  ///< To be answered instead of `health`.
@@ -109,8 +109,8 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       break;
     case Command::Kind::kHealth:
       // The position has the writes before it.
-      if (behind_requests && (command.ask_health.check == Check::kPosition ||
-                              command.ask_health.check == Check::kAt)) {
+      if (behind_requests && (command.ask_health.question == Question::kPosition ||
+                              command.ask_health.question == Question::kHasExecuted)) {
         return {Parsed::kLater, 0};
       }
       PrepareHealth(command, arena, item);
@@ -297,18 +297,19 @@ void HandlerSocketFrontend::PrepareHealth(const Command& command, base::Arena& a
                                           Item* item) const {
   const handlersocket::AskHealth& ask = command.ask_health;
   handlersocket::ErrorSet errors = command.errors;
-  if (!authenticated_ && ask.check != Check::kRead && ask.check != Check::kWrite) {
+  if (!authenticated_ && ask.question != Question::kTakesReads &&
+      ask.question != Question::kTakesWrites) {
     errors.Add(ErrorCode::kUnauth);
   }
   item->error.code = errors.First();
   if (!item->error.ok()) return;
-  if (ask.check != Check::kTell && ask.check != Check::kPosition) {
+  if (ask.question != Question::kHealth && ask.question != Question::kPosition) {
     if (!Holds(ask)) item->error.code = ErrorCode::kUnavailable;
     return;
   }
   HealthReply& reply = arena.Allocate<HealthReply>(1)[0];
   item->detail = &reply;
-  if (ask.check == Check::kTell) {
+  if (ask.question == Question::kHealth) {
     if (settings_.health) reply.health = settings_.health();
     return;
   }
@@ -316,8 +317,9 @@ void HandlerSocketFrontend::PrepareHealth(const Command& command, base::Arena& a
 }
 
 bool HandlerSocketFrontend::Holds(const handlersocket::AskHealth& ask) const {
-  if (ask.check == Check::kGroup || ask.check == Check::kName) return true;
-  if (ask.check == Check::kAt) {
+  if (ask.question == Question::kServesGroups || ask.question == Question::kServesNames)
+    return true;
+  if (ask.question == Question::kHasExecuted) {
     const auto all = [](const auto& items, const auto& has_executed) {
       return items.empty() ||
              (has_executed && std::all_of(items.begin(), items.end(), has_executed));
@@ -326,7 +328,7 @@ bool HandlerSocketFrontend::Holds(const handlersocket::AskHealth& ask) const {
            all(ask.gtid_ranges, settings_.has_executed_range);
   }
   const model::Health health = settings_.health ? settings_.health() : model::Health();
-  if (ask.check == Check::kWrite) return health.writes;
+  if (ask.question == Question::kTakesWrites) return health.writes;
   return health.reads && (!ask.lag_max_s || health.LagIsWithin(*ask.lag_max_s));
 }
 

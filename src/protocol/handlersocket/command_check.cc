@@ -172,13 +172,13 @@ std::string OpenToLine(const OpenIndex& open) {
 
 std::string HealthToLine(const AskHealth& ask) {
   std::string line;
-  if (ask.check == AskHealth::Check::kWrite) AppendWord("write", &line);
-  if (ask.check == AskHealth::Check::kRead) AppendWord("read", &line);
+  if (ask.question == AskHealth::Question::kTakesWrites) AppendWord("write", &line);
+  if (ask.question == AskHealth::Question::kTakesReads) AppendWord("read", &line);
   if (ask.lag_max_s) AppendNumber(*ask.lag_max_s, &line);
-  if (ask.check == AskHealth::Check::kGroup) AppendWord("group", &line);
-  if (ask.check == AskHealth::Check::kName) AppendWord("name", &line);
-  if (ask.check == AskHealth::Check::kPosition) AppendWord("position", &line);
-  if (ask.check == AskHealth::Check::kAt) AppendWord("at", &line);
+  if (ask.question == AskHealth::Question::kServesGroups) AppendWord("group", &line);
+  if (ask.question == AskHealth::Question::kServesNames) AppendWord("name", &line);
+  if (ask.question == AskHealth::Question::kPosition) AppendWord("position", &line);
+  if (ask.question == AskHealth::Question::kHasExecuted) AppendWord("at", &line);
   for (size_t i = 0; i < ask.gtids.size(); ++i) {
     const model::Gtid& gtid = ask.gtids[i];
     line.append(i == 0 ? "\t" : ",");

@@ -71,20 +71,20 @@ std::string DumpFind(const model::Find& find) {
 }
 
 std::string DumpHealth(const AskHealth& ask) {
-  switch (ask.check) {
-    case AskHealth::Check::kTell:
+  switch (ask.question) {
+    case AskHealth::Question::kHealth:
       return "tell";
-    case AskHealth::Check::kRead:
+    case AskHealth::Question::kTakesReads:
       return "read" + (ask.lag_max_s ? " lag=" + std::to_string(*ask.lag_max_s) : std::string());
-    case AskHealth::Check::kWrite:
+    case AskHealth::Question::kTakesWrites:
       return "write";
-    case AskHealth::Check::kGroup:
+    case AskHealth::Question::kServesGroups:
       return "group";
-    case AskHealth::Check::kName:
+    case AskHealth::Question::kServesNames:
       return "name";
-    case AskHealth::Check::kPosition:
+    case AskHealth::Question::kPosition:
       return "position";
-    case AskHealth::Check::kAt:
+    case AskHealth::Question::kHasExecuted:
       return "at " + (ask.gtid_ranges.empty() ? List(ask.gtids) : List(ask.gtid_ranges));
   }
   return "?";

@@ -139,18 +139,18 @@ void LineParser::ParseHealth() {
   AskHealth& ask = command_.ask_health;
   const std::string_view check = words_.NextOrEmpty();
   if (check == "read") {
-    ask.check = AskHealth::Check::kRead;
+    ask.question = AskHealth::Question::kTakesReads;
     if (!words_.at_end()) ask.lag_max_s = NextNumber();
   } else if (check == "write") {
-    ask.check = AskHealth::Check::kWrite;
+    ask.question = AskHealth::Question::kTakesWrites;
   } else if (check == "position") {
-    ask.check = AskHealth::Check::kPosition;
+    ask.question = AskHealth::Question::kPosition;
   } else if (check == "group") {
-    ask.check = AskHealth::Check::kGroup;
+    ask.question = AskHealth::Question::kServesGroups;
   } else if (check == "name") {
-    ask.check = AskHealth::Check::kName;
+    ask.question = AskHealth::Question::kServesNames;
   } else if (check == "at") {
-    ask.check = AskHealth::Check::kAt;
+    ask.question = AskHealth::Question::kHasExecuted;
     const ErrorCode error = ParseGtids(words_.NextOrEmpty(), arena_, &ask);
     if (error != ErrorCode::kNone) AddError(error);
   } else if (!check.empty()) {

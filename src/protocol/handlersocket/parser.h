@@ -45,16 +45,16 @@ struct OpenIndex {
 
 /// The arguments of `H`.
 struct AskHealth {
-  enum class Check : uint8_t {
-    kTell,  ///< No check: answer what the server says of itself.
-    kRead,
-    kWrite,
-    kPosition,  ///< No check: answer the position in the binary log.
-    kGroup,     ///< Whether groups are served: yes.
-    kName,      ///< Whether connections may have names: yes.
-    kAt,        ///< Whether it has executed `gtids`, or `gtid_ranges`.
+  enum class Question : uint8_t {
+    kHealth,        ///< What the server says of itself.
+    kTakesReads,    ///< Whether the server takes finds, and lags by `lag_max_s` at most.
+    kTakesWrites,   ///< Whether the server takes writes.
+    kPosition,      ///< The position in the binary log.
+    kServesGroups,  ///< Whether groups are served: yes.
+    kServesNames,   ///< Whether connections may have names: yes.
+    kHasExecuted,   ///< Whether the server has executed `gtids`, or `gtid_ranges`.
   };
-  Check check = Check::kTell;
+  Question question = Question::kHealth;
   std::optional<uint64_t> lag_max_s;
   std::span<const model::Gtid> gtids;
   std::span<const model::GtidRange> gtid_ranges;

@@ -30,6 +30,7 @@
 #include "base/require.h"
 #include "engine/session.h"
 #include "exec/frontend.h"
+#include "model/limits.h"
 #include "model/value.h"
 
 namespace rowsocket::exec {
@@ -48,6 +49,11 @@ enum class TokenState : uint8_t {
 
 /// The state's name, as clients are told it: done, unknown, never.
 std::string_view NameOf(TokenState state);
+
+/// Whether the text may be a token. The text of NULL, which is empty, may not.
+inline bool IsToken(std::string_view text) {
+  return !text.empty() && text.size() <= model::kTokenBytesMax;
+}
 
 /// What became of a token.
 struct TokenFate {

@@ -9,12 +9,14 @@
 #include "frontend/handlersocket/verbs.h"
 #include "protocol/handlersocket/encoder.h"
 #include "protocol/handlersocket/line_words.h"
+#include "protocol/handlersocket/token_line.h"
 
 namespace rowsocket::frontend {
 
 using exec::Credentials;
 using exec::Item;
 using handlersocket::Command;
+using handlersocket::TokenLine;
 using model::ErrorCode;
 
 namespace {
@@ -91,8 +93,9 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
   if (handlersocket::IsGroup(line.line)) {
     return ParseGroup({line.line, line.consumed}, input, arena, item);
   }
-  if (settings_.serves_tokens && line.line.starts_with("T\t")) {
-    return ParseTokened(line.line, line.consumed, input, arena, item);
+  if (settings_.serves_tokens && handlersocket::IsTokenLine(line.line)) {
+    return ParseTokened(handlersocket::SplitTokenLine(line.line), line.consumed, input, arena,
+                        item);
   }
   Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);
   switch (command.kind) {
@@ -131,24 +134,20 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
   return {Parsed::kItem, line.consumed};
 }
 
-exec::Frontend::Step HandlerSocketFrontend::ParseTokened(std::string_view line, size_t size,
+exec::Frontend::Step HandlerSocketFrontend::ParseTokened(const TokenLine& line, size_t size,
                                                          std::string_view input, base::Arena& arena,
                                                          Item* item) {
-  handlersocket::LineWords words(line);
-  words.NextOrEmpty();
-  const std::string_view token = words.NextOrEmpty();
-  const std::string_view rest = line.substr(std::min(line.size(), token.size() + 3));
-  if (handlersocket::IsGroup(rest)) {
+  if (handlersocket::IsGroup(line.request)) {
     // The line is parsed again until the group is whole: a text that is no token is not copied each
     // time. NULL is no token either.
-    const bool may_be_token = token.size() <= 2 * model::kTokenBytesMax;
-    const model::Value value =
-        may_be_token ? handlersocket::WordValue(token, arena) : model::Value();
-    return ParseGroup({rest, size, &value}, input, arena, item);
+    const bool may_be_token = line.token.size() <= 2 * model::kTokenBytesMax;
+    const model::Value token =
+        may_be_token ? handlersocket::WordValue(line.token, arena) : model::Value();
+    return ParseGroup({line.request, size, &token}, input, arena, item);
   }
-  if (rest == "?" || rest == "!") {
-    const bool is_ready =
-        PrepareAsk(handlersocket::WordValue(token, arena), rest == "!", arena, item);
+  if (line.request == "?" || line.request == "!") {
+    const model::Value token = handlersocket::WordValue(line.token, arena);
+    const bool is_ready = PrepareAsk(token, /*fences=*/line.request == "!", arena, item);
     return {Parsed::kItem, is_ready ? size : 0};
   }
   const bool opens = !PrepareTokened(line, arena, item);

@@ -17,6 +17,7 @@
 #include "protocol/handlersocket/framer.h"
 #include "protocol/handlersocket/group.h"
 #include "protocol/handlersocket/parser.h"
+#include "protocol/handlersocket/token_line.h"
 
 namespace rowsocket::frontend {
 
@@ -90,10 +91,10 @@ class HandlerSocketFrontend final : public exec::Frontend {
   bool Holds(const handlersocket::AskHealth& ask) const;
   void TakeName(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
-  /// A line that begins with a token, and takes `size` bytes of the input.
-  Step ParseTokened(std::string_view line, size_t size, std::string_view input, base::Arena& arena,
-                    exec::Item* item);
-  bool PrepareTokened(std::string_view line, base::Arena& arena, exec::Item* item);
+  /// Parses a line that takes `size` bytes of the input.
+  Step ParseTokened(const handlersocket::TokenLine& line, size_t size, std::string_view input,
+                    base::Arena& arena, exec::Item* item);
+  bool PrepareTokened(const handlersocket::TokenLine& line, base::Arena& arena, exec::Item* item);
   bool PrepareAsk(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
   /// Appends what a request on this index is known by. `line` is the request without its token.
   static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);

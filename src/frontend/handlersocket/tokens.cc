@@ -32,30 +32,25 @@ void HandlerSocketFrontend::AppendIdentity(std::string_view line, const engine::
 
 // Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
 // first.
-bool HandlerSocketFrontend::PrepareTokened(std::string_view line, base::Arena& arena, Item* item) {
-  handlersocket::LineWords words(line);
-  words.NextOrEmpty();
-  const std::string_view wire_token = words.NextOrEmpty();
-  const model::Value token = handlersocket::WordValue(wire_token, arena);
-  const std::string_view rest = line.substr(std::min(line.size(), wire_token.size() + 3));
-  Command command = handlersocket::ParseLine(rest, parse_limits(), arena);
-  const size_t bytes = token.text().size();
-  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax ||
-      command.kind != Command::Kind::kRequest || !command.wants_write) {
+bool HandlerSocketFrontend::PrepareTokened(const handlersocket::TokenLine& line, base::Arena& arena,
+                                           Item* item) {
+  const model::Value token = handlersocket::WordValue(line.token, arena);
+  Command command = handlersocket::ParseLine(line.request, parse_limits(), arena);
+  if (!exec::IsToken(token.text()) || command.kind != Command::Kind::kRequest ||
+      !command.wants_write) {
     command.errors.Add(ErrorCode::kToken);
   }
   if (command.kind != Command::Kind::kRequest) command.has_index_id = false;
   PrepareRequest(command, item);
   if (item->kind != Item::Kind::kRequest) return true;
   std::string identity;
-  AppendIdentity(rest, *item->index, &identity);
+  AppendIdentity(line.request, *item->index, &identity);
   return PrepareToken(token, identity, arena, item);
 }
 
 bool HandlerSocketFrontend::PrepareToken(model::Value token, std::string_view identity,
                                          base::Arena& arena, Item* item) {
-  const size_t bytes = token.text().size();
-  if (token.is_null() || bytes == 0 || bytes > model::kTokenBytesMax) {
+  if (!exec::IsToken(token.text())) {
     item->kind = Item::Kind::kReply;
     item->error.code = ErrorCode::kToken;
     return true;

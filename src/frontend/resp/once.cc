@@ -61,8 +61,7 @@ TokenedRequest* RespFrontend::PrepareToken(std::string_view token, std::string_v
 
 bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
-  const size_t bytes = arguments[1].size();
-  if (arguments.size() > (fences ? 3u : 2u) || bytes == 0 || bytes > model::kTokenBytesMax) {
+  if (arguments.size() > (fences ? 3u : 2u) || !exec::IsToken(arguments[1])) {
     AnswerError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to " +
                     std::to_string(model::kTokenBytesMax) + " bytes",
                 arena, item);

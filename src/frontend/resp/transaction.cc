@@ -22,10 +22,6 @@ size_t BytesOf(std::span<const std::string_view> arguments) {
   return bytes;
 }
 
-bool IsToken(std::string_view text) {
-  return !text.empty() && text.size() <= model::kTokenBytesMax;
-}
-
 }  // namespace
 
 void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena,
@@ -49,7 +45,7 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
     const bool is_second = std::any_of(
         state_.queued->begin(), state_.queued->end(),
         [](const RespState::Queued& queued) { return queued.command->verb == Verb::kOnce; });
-    if (is_second || !IsToken(arguments[1])) {
+    if (is_second || !exec::IsToken(arguments[1])) {
       return refuse("ERR a transaction has one token, of 1 to " +
                     std::to_string(model::kTokenBytesMax) + " bytes");
     }
@@ -240,7 +236,7 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
                           bytes > settings_.limits.line_bytes_max ||
                           transaction.commands == model::kRespCommandsMax ||
                           (command->verb == Verb::kOnce &&
-                           (!transaction.token.empty() || !IsToken(step.arguments[1])));
+                           (!transaction.token.empty() || !exec::IsToken(step.arguments[1])));
     if (is_wrong) return std::nullopt;
     if (!AddCommand({command, step.arguments}, arena, &transaction, &error)) return std::nullopt;
   }

@@ -94,8 +94,8 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
     return ParseGroup({line.line, line.consumed}, input, arena, item);
   }
   if (settings_.serves_tokens && handlersocket::IsTokenLine(line.line)) {
-    return ParseTokened(handlersocket::SplitTokenLine(line.line), line.consumed, input, arena,
-                        item);
+    return ParseTokenLine(handlersocket::SplitTokenLine(line.line), line.consumed, input, arena,
+                          item);
   }
   Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);
   switch (command.kind) {
@@ -134,9 +134,9 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
   return {Parsed::kItem, line.consumed};
 }
 
-exec::Frontend::Step HandlerSocketFrontend::ParseTokened(const TokenLine& line, size_t size,
-                                                         std::string_view input, base::Arena& arena,
-                                                         Item* item) {
+exec::Frontend::Step HandlerSocketFrontend::ParseTokenLine(const TokenLine& line, size_t size,
+                                                           std::string_view input,
+                                                           base::Arena& arena, Item* item) {
   if (handlersocket::IsGroup(line.request)) {
     // The line is parsed again until the group is whole: a text that is no token is not copied each
     // time. NULL is no token either.
@@ -147,10 +147,10 @@ exec::Frontend::Step HandlerSocketFrontend::ParseTokened(const TokenLine& line, 
   }
   if (line.request == "?" || line.request == "!") {
     const model::Value token = handlersocket::WordValue(line.token, arena);
-    const bool is_ready = PrepareAsk(token, /*fences=*/line.request == "!", arena, item);
+    const bool is_ready = PrepareTokenQuestion(token, /*fences=*/line.request == "!", arena, item);
     return {Parsed::kItem, is_ready ? size : 0};
   }
-  const bool opens = !PrepareTokened(line, arena, item);
+  const bool opens = !PrepareOnceRequest(line, arena, item);
   return {Parsed::kItem, opens ? 0 : size};
 }
 

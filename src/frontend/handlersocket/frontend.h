@@ -92,15 +92,16 @@ class HandlerSocketFrontend final : public exec::Frontend {
   void TakeName(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   /// Parses a line that takes `size` bytes of the input.
-  Step ParseTokened(const handlersocket::TokenLine& line, size_t size, std::string_view input,
-                    base::Arena& arena, exec::Item* item);
-  bool PrepareTokened(const handlersocket::TokenLine& line, base::Arena& arena, exec::Item* item);
-  bool PrepareAsk(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
+  Step ParseTokenLine(const handlersocket::TokenLine& line, size_t size, std::string_view input,
+                      base::Arena& arena, exec::Item* item);
+  bool PrepareOnceRequest(const handlersocket::TokenLine& line, base::Arena& arena,
+                          exec::Item* item);
+  bool PrepareTokenQuestion(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
   /// Appends what a request on this index is known by. `line` is the request without its token.
   static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);
   /// Gives the item a token. False when an index of the table of tokens has to be opened first.
-  bool PrepareToken(model::Value token, std::string_view identity, base::Arena& arena,
-                    exec::Item* item);
+  bool AttachToken(model::Value token, std::string_view identity, base::Arena& arena,
+                   exec::Item* item);
   engine::Outcome Ask(const exec::TokenedRequest& tokened, engine::Session& session,
                       base::Buffer& out) const;
   engine::Outcome ExecuteRequest(engine::Index& index, const model::Request& request,
@@ -109,8 +110,8 @@ class HandlerSocketFrontend final : public exec::Frontend {
   // Groups (groups.cc).
   Step ParseGroup(const GroupAt& at, std::string_view input, base::Arena& arena, exec::Item* item);
   void PrepareGroup(std::string_view lines, size_t count, base::Arena& arena, exec::Item* item);
-  bool PrepareTokenOfGroup(const GroupAt& at, std::string_view lines, base::Arena& arena,
-                           exec::Item* item);
+  bool AttachTokenOfGroup(const GroupAt& at, std::string_view lines, base::Arena& arena,
+                          exec::Item* item);
   engine::Outcome ExecuteGroup(const exec::Item& item, engine::Session& session,
                                base::Buffer& out) const;
   static void AppendNotApplied(const exec::Unit& unit, base::Buffer& out);

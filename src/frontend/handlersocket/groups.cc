@@ -61,7 +61,7 @@ exec::Frontend::Step HandlerSocketFrontend::ParseGroup(const GroupAt& at, std::s
   const std::string_view lines = input.substr(at.size, end - at.size);
   PrepareGroup(lines, *count, arena, item);
   const bool opens = item->kind == Item::Kind::kRequest && at.token != nullptr &&
-                     !PrepareTokenOfGroup(at, lines, arena, item);
+                     !AttachTokenOfGroup(at, lines, arena, item);
   return {Parsed::kItem, opens ? 0 : end};
 }
 
@@ -93,8 +93,8 @@ void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, b
 }
 
 // False when an index of the table of tokens has to be opened first.
-bool HandlerSocketFrontend::PrepareTokenOfGroup(const GroupAt& at, std::string_view lines,
-                                                base::Arena& arena, Item* item) {
+bool HandlerSocketFrontend::AttachTokenOfGroup(const GroupAt& at, std::string_view lines,
+                                               base::Arena& arena, Item* item) {
   std::string text(at.line);
   for (const exec::UnitRequest& request : item->unit->requests) {
     const GroupRequest parsed = handlersocket::NextGroupRequest(&lines, parse_limits(), arena);
@@ -106,7 +106,7 @@ bool HandlerSocketFrontend::PrepareTokenOfGroup(const GroupAt& at, std::string_v
     Fail({ErrorCode::kToken}, 0, item);
     return true;
   }
-  const bool is_ready = PrepareToken(*at.token, text, arena, item);
+  const bool is_ready = AttachToken(*at.token, text, arena, item);
   if (item->kind == Item::Kind::kReply) Fail(item->error, 0, item);
   if (!is_ready) item->unit = nullptr;
   return is_ready;

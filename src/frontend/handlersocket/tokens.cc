@@ -32,8 +32,8 @@ void HandlerSocketFrontend::AppendIdentity(std::string_view line, const engine::
 
 // Prepares `T <token> <request>`. False when an index of the table of tokens has to be opened
 // first.
-bool HandlerSocketFrontend::PrepareTokened(const handlersocket::TokenLine& line, base::Arena& arena,
-                                           Item* item) {
+bool HandlerSocketFrontend::PrepareOnceRequest(const handlersocket::TokenLine& line,
+                                               base::Arena& arena, Item* item) {
   const model::Value token = handlersocket::WordValue(line.token, arena);
   Command command = handlersocket::ParseLine(line.request, parse_limits(), arena);
   if (!exec::IsToken(token.text()) || command.kind != Command::Kind::kRequest ||
@@ -45,11 +45,11 @@ bool HandlerSocketFrontend::PrepareTokened(const handlersocket::TokenLine& line,
   if (item->kind != Item::Kind::kRequest) return true;
   std::string identity;
   AppendIdentity(line.request, *item->index, &identity);
-  return PrepareToken(token, identity, arena, item);
+  return AttachToken(token, identity, arena, item);
 }
 
-bool HandlerSocketFrontend::PrepareToken(model::Value token, std::string_view identity,
-                                         base::Arena& arena, Item* item) {
+bool HandlerSocketFrontend::AttachToken(model::Value token, std::string_view identity,
+                                        base::Arena& arena, Item* item) {
   if (!exec::IsToken(token.text())) {
     item->kind = Item::Kind::kReply;
     item->error.code = ErrorCode::kToken;
@@ -76,14 +76,14 @@ bool HandlerSocketFrontend::PrepareToken(model::Value token, std::string_view id
 // False when an index of the table of tokens has to be opened first. The table is the library's
 // own: a client that asks needs no right on it. A fence writes to it for another client, so that
 // the rights of the client that fences are asked for.
-bool HandlerSocketFrontend::PrepareAsk(model::Value token, bool fences, base::Arena& arena,
-                                       Item* item) {
+bool HandlerSocketFrontend::PrepareTokenQuestion(model::Value token, bool fences,
+                                                 base::Arena& arena, Item* item) {
   handlersocket::ErrorSet errors;
   if (!authenticated_) errors.Add(ErrorCode::kUnauth);
   if (!settings_.writable) errors.Add(ErrorCode::kReadonly);
   item->error.code = errors.First();
   if (!item->error.ok()) return true;
-  if (!PrepareToken(token, {}, arena, item)) return false;
+  if (!AttachToken(token, {}, arena, item)) return false;
   if (item->detail == nullptr) return true;
   using Asks = exec::TokenedRequest::Asks;
   auto* const tokened = static_cast<exec::TokenedRequest*>(item->detail);

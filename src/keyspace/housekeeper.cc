@@ -16,9 +16,12 @@ namespace {
 
 // Whoever may write to innodb_memcache.containers can name any table there, so that the account of
 // the port has to have the right to delete from the table. The keys and moments that the deletion
-// goes by are the library's own business.
+// goes by are the library's own business. Before the account's role is known the account could seem
+// to lack the right.
 Outcome MayEmpty(engine::Session& session, const Container& container,
                  const HousekeeperSettings& settings) {
+  if (settings.account != nullptr && !settings.account->knows_role())
+    return Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
   model::Request judged = DeleteRowsRequest();
   judged.find.wants_pre_images = false;
   judged.account = settings.account.get();

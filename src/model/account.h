@@ -5,8 +5,9 @@
 // (Request::account). The engine judges requests by it, in each turn anew, so that an Account holds
 // no rights. End says that the account has changed or is gone: requests of an ended account are
 // refused, and its connections are closed.
-// Threads: all may read it, and any may end it. Lifetime: as long as a connection or a port has it,
-// which may be shorter than what the engine has noted about it: notes compare ids, not addresses.
+// Threads: all may read it, any may end it, and one sets the role where that comes later. Lifetime:
+// as long as a connection or a port has it, which may be shorter than what the engine has noted
+// about it: notes compare ids, not addresses.
 #pragma once
 
 #include <atomic>
@@ -28,11 +29,18 @@ class Account {
   /// The names under which the server knows the account, as CURRENT_USER() tells them.
   const std::string& user() const { return user_; }
   const std::string& host() const { return host_; }
-  /// The role that is set; empty: none.
+  /// Whether the role is known. An account of which this is false is not judged yet.
+  bool knows_role() const { return knows_role_.load(std::memory_order_acquire); }
+  /// The role that is set; empty: none. REQUIRES: knows_role().
   const std::string& role() const { return role_; }
 
-  /// REQUIRES: no other thread has the account yet.
-  void SetRole(std::string role) { role_ = std::move(role); }
+  /// Says that the role is not known before SetRole. REQUIRES: no other thread has the account yet.
+  void AwaitRole() { knows_role_.store(false, std::memory_order_relaxed); }
+  /// Sets the role that was awaited. REQUIRES: AwaitRole was called, and SetRole was not.
+  void SetRole(std::string role) {
+    role_ = std::move(role);
+    knows_role_.store(true, std::memory_order_release);
+  }
 
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   void End() const { ended_.store(true, std::memory_order_release); }
@@ -46,7 +54,8 @@ class Account {
   const uint64_t id_ = NextId();
   const std::string user_;
   const std::string host_;
-  std::string role_;
+  std::string role_;  ///< Not changed any more once knows_role_ is true.
+  std::atomic<bool> knows_role_{true};
   mutable std::atomic<bool> ended_{false};
 };
 

@@ -46,6 +46,7 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
     *error = std::string(variable) + " is to be name@host, the name of an account of the server";
     return false;
   }
+  made->AwaitRole();  // The housekeeper has the account before a worker has looked it up.
   *account = made;
   if (HasServerStarted() && !engine::server::HasAccount(*made)) {
     *error = WhyMissing(*made, variable);
@@ -55,9 +56,9 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
   port->may_serve = [made, variable, opening, name = port->mode] {
     std::call_once(opening->once, [&] {
       opening->has_account = engine::server::HasAccount(*made);
-      if (opening->has_account)
-        made->SetRole(engine::server::DefaultRole(*made));
-      else
+      // The housekeeper waits until the role is known, also of an account that is not there.
+      made->SetRole(opening->has_account ? engine::server::DefaultRole(*made) : std::string());
+      if (!opening->has_account)
         LogError(WhyMissing(*made, variable) + "; the port (" + name + ") stays closed");
     });
     return opening->has_account;

@@ -349,6 +349,27 @@ TEST_F(PurgeTest, AContainerWithTheTitleOfAKeyspaceIsPurgedByItself) {
   EXPECT_EQ(0u, store_.RowCount("test.more"));
 }
 
+// The housekeeper runs before the port's first worker has asked the server for the account's role.
+TEST_F(PurgeTest, NoRowIsDeletedBeforeTheRoleOfTheAccountIsKnown) {
+  const auto account = std::make_shared<model::Account>("shop", "%");
+  account->AwaitRole();
+  settings_.account = account;
+  Fill({Numbered("k", 1, "1000")}, "by_e");
+  std::vector<std::string> judged_by;
+  store_.SetHook([&](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kJudge) judged_by.push_back(call.account->role());
+    return engine::Outcome();
+  });
+  keyspace::Housekeeper by_account{*shared_->keyspaces, sessions_, Purging(kRowsPerSecond)};
+  by_account.RunOnce(session_);
+  EXPECT_TRUE(judged_by.empty());
+  EXPECT_EQ(1u, rows());
+  account->SetRole("cashier");
+  by_account.RunOnce(session_);
+  EXPECT_EQ(std::vector<std::string>{"cashier"}, judged_by);
+  EXPECT_EQ(0u, rows());
+}
+
 // Each search among rows of one moment passes over those that stay.
 TEST_F(PurgeTest, AMomentOfWhichManyRowsStayIsLeftOutForAWhile) {
   constexpr unsigned kKept = model::kPurgeStuckRows;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/mutex.h"
+#include "base/sip_hash.h"
 
 namespace rowsocket::engine {
 
@@ -44,6 +45,18 @@ bool IndexPin::Holds(IndexFacts now) const {
 }
 
 struct IndexRegistry::State {
+  /// Hashes keys of KeyOf, whose names clients choose, by a secret of the registry: no client can
+  /// make keys that have one hash, of which each would be searched for among all the others. Where
+  /// the system gives no random key the secret is 0.
+  class Hash {
+   public:
+    Hash() : secret_(base::SipKey::Random().value_or(base::SipKey())) {}
+    size_t operator()(std::string_view key) const { return base::SipHash(secret_, key); }
+
+   private:
+    base::SipKey secret_;
+  };
+
   struct Entry {
     std::weak_ptr<Index> index;
     uint64_t serial = 0;
@@ -70,7 +83,7 @@ struct IndexRegistry::State {
   /// Guards all below. Where memory runs out in Get, what it has made is deleted, and Release
   /// called.
   base::RecursiveMutex mutex;
-  std::unordered_map<std::string, Entry> by_names GUARDED_BY(mutex);
+  std::unordered_map<std::string, Entry, Hash> by_names GUARDED_BY(mutex);
   std::vector<uint32_t> free_ids GUARDED_BY(mutex);
   uint32_t next_id GUARDED_BY(mutex) = 0;
   uint64_t last_serial GUARDED_BY(mutex) = 0;

@@ -36,8 +36,8 @@
 //       the row once, as one change from what BeginRow read; a row that has not changed is not
 //       written. If EndRow fails, the answers of that row's requests are not true: the caller calls
 //       Rollback and runs the turn again without rows.
-//   S9  Where S7 cannot be kept, BeginRow and RowTakes say so, having done nothing: a request that
-//       an open row does not take is executed after EndRow.
+//   S9  Where S7 cannot be kept, BeginRow and RowTakes say so, having changed nothing: a request
+//       that an open row does not take is executed after EndRow.
 //   S10 A request with an account is judged by the rights that the account has after BeginTurn,
 //       before anything is locked for the request. A request that the account may not have executed
 //       is kDenied and has changed nothing. MayOpen opens nothing, and tells nothing about a table

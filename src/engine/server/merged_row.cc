@@ -47,8 +47,8 @@ RowOpening MergedRow::Open(OpenTable& open, IndexState& index, std::span<const m
     thd_.SetStrict(false);
     const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
     if (wrong != ErrorCode::kNone || !finder_.is_single_row()) {
-      Close({});
-      return RowOpening::Refused(NotMergeable::kRequest);
+      opening.outcome = Close({});
+      return opening.outcome.ok() ? RowOpening::Refused(NotMergeable::kRequest) : opening;
     }
     error = finder_.Next();
   }

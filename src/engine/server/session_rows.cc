@@ -67,14 +67,14 @@ Outcome ServerSession::ExecuteOnOpenRow(IndexState& index, const model::Request&
 
 Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
-  if (open_rows_.empty()) return {};
+  // The request of a killed session fails when it is executed: nothing is written back before.
+  if (open_rows_.empty() || thd_.killed()) return {};
   IndexState& index_state = IndexStateOf(index);
   Outcome outcome = writer_.Seal();
   bool locks = request.is_write();
-  if (outcome.ok() && !locks) LocksItsRow(index_state, request, /*in_unit=*/true, &locks);
+  if (outcome.ok() && !locks) outcome = LocksItsRow(index_state, request, /*in_unit=*/true, &locks);
   if (outcome.ok()) outcome = open_rows_.CloseRowsReachedBy(index_state, request, locks);
-  // Another name of an open row shows only when its row is opened. Where that fails, the request
-  // fails in the same way.
+  // Another name of an open row shows only when its row is opened.
   OpenRow* row = nullptr;
   if (outcome.ok() && locks && open_rows_.HasRowOf(index_state) &&
       open_rows_.Find(index_state, request) == nullptr) {
@@ -82,7 +82,10 @@ Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& re
     holds_rows_ = true;
     judge_.HoldLocks();
   }
-  Classify(&outcome);
+  // What keeps the row from being locked or opened here fails the request as well, once the request
+  // is executed. Classify would forget a KILL QUERY, which is to end the request.
+  const bool is_killed = outcome.error.code == model::ErrorCode::kKilled;
+  if (!is_killed || outcome.transaction_lost || thd_.must_end()) Classify(&outcome);
   return outcome.transaction_lost ? outcome : Outcome();
 }
 

@@ -117,9 +117,8 @@ Outcome IndexState::ResolveForWrite(Tables& tables, OpenTable** open) {
 }
 
 Outcome IndexState::Resolve(Tables& tables, Access access, OpenTable** open) {
-  const auto slot = static_cast<size_t>(access);
-  if (generations_[slot] == tables.generation()) {
-    *open = opens_[slot];
+  if (IsResolvedFor(access, tables)) {
+    *open = opens_[At(access)];
     return {};
   }
   OpenTable* found = nullptr;
@@ -127,7 +126,7 @@ Outcome IndexState::Resolve(Tables& tables, Access access, OpenTable** open) {
   if (!outcome.ok()) return outcome;
   // Both instances have one table definition within a generation: a change of the definition needs
   // an exclusive metadata lock, and this session closes all tables before anyone gets it.
-  if (generations_[1 - slot] != tables.generation()) {
+  if (!IsResolved(tables)) {
     const ErrorCode error = LookUp(found->table);
     if (error != ErrorCode::kNone) return Outcome::Fail(error);
   }
@@ -135,8 +134,8 @@ Outcome IndexState::Resolve(Tables& tables, Access access, OpenTable** open) {
     readers_.clear();
     for (const uint field : column_fields_) readers_.emplace_back(found->table->field[field]);
   }
-  opens_[slot] = found;
-  generations_[slot] = tables.generation();
+  opens_[At(access)] = found;
+  generations_[At(access)] = tables.generation();
   *open = found;
   return {};
 }

@@ -37,21 +37,23 @@ class IndexState {
 
   /// Opens the table for reading if need be and looks up all names in it.
   Outcome ResolveForRead(Tables& tables, OpenTable** open) {
-    if (!IsResolvedForRead(tables)) [[unlikely]]
+    if (!IsResolvedFor(Access::kRead, tables)) [[unlikely]]
       return Resolve(tables, Access::kRead, open);
-    *open = opens_[static_cast<size_t>(Access::kRead)];
+    *open = opens_[At(Access::kRead)];
     return {};
   }
   /// Opens the instance that writes go to if need be and looks up all names in it.
   Outcome ResolveForWrite(Tables& tables, OpenTable** open);
 
+  /// Whether the names are looked up in an instance that is open now, for reading or for writing.
   bool IsResolved(const Tables& tables) const {
-    return generations_[0] == tables.generation() || generations_[1] == tables.generation();
+    return IsResolvedFor(Access::kRead, tables) || IsResolvedFor(Access::kWrite, tables);
   }
   /// One of the open instances. REQUIRES: IsResolved.
   const TABLE& table(const Tables& tables) const {
     ROWSOCKET_REQUIRE(IsResolved(tables));
-    return *opens_[generations_[0] == tables.generation() ? 0 : 1]->table;
+    const Access resolved = IsResolvedFor(Access::kRead, tables) ? Access::kRead : Access::kWrite;
+    return *opens_[At(resolved)]->table;
   }
 
   // Valid after a successful Resolve, until the tables' generation changes.
@@ -82,8 +84,10 @@ class IndexState {
   int PrepareToRead(OpenTable& open, bool reads_key);
 
  private:
-  bool IsResolvedForRead(const Tables& tables) const {
-    return generations_[static_cast<size_t>(Access::kRead)] == tables.generation();
+  /// The place of an access in opens_ and generations_.
+  static constexpr size_t At(Access access) { return static_cast<size_t>(access); }
+  bool IsResolvedFor(Access access, const Tables& tables) const {
+    return generations_[At(access)] == tables.generation();
   }
   Outcome Resolve(Tables& tables, Access access, OpenTable** open);
   model::ErrorCode LookUp(TABLE* table);
@@ -97,8 +101,8 @@ class IndexState {
   /// index_ is read.
   const Index& index_;
   const uint64_t serial_;
-  OpenTable* opens_[2] = {nullptr, nullptr};
-  uint64_t generations_[2] = {0, 0};
+  OpenTable* opens_[2] = {nullptr, nullptr};  ///< By Access.
+  uint64_t generations_[2] = {0, 0};          ///< By Access.
   uint key_ = 0;
   std::vector<uint> column_fields_;
   std::vector<uint> filter_fields_;

@@ -183,7 +183,7 @@ void ServerSession::BeginTurn(bool writes) {
   judge_.LookAnew();
   must_flush_ = holds_rows_ = false;
   if (refuses_waits_) RefuseWaits(false);
-  seal_ = Outcome();
+  prepared_ = Outcome();
   THD* thd = thd_.get();
   // The id of a transaction in the binary log is the query id of its first statement, which may be
   // a find. With the query id of another transaction, a crash could commit a transaction that no
@@ -312,9 +312,10 @@ Outcome ServerSession::SendRows(OpenTable& open, IndexState& index, const model:
 
 bool ServerSession::PrepareCommit() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_ && open_rows_.empty());
-  stage_ = Stage::kSealed;
-  seal_ = writer_.Seal();
-  if (!seal_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed()) return false;
+  stage_ = Stage::kPrepared;
+  prepared_ = writer_.Seal();
+  if (!prepared_.ok() || cluster_.is_active() || !committer_.IsSeenBeforeItIsFlushed())
+    return false;
   committer_.TakeCommitLock();
   return true;
 }
@@ -323,9 +324,9 @@ bool ServerSession::PrepareCommit() {
 // not final there: a transaction that was aborted at the last moment may be carried out all the
 // same.
 Outcome ServerSession::Commit() {
-  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kSealed);
+  ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kPrepared);
   const bool in_cluster = cluster_.is_active();
-  Outcome outcome = seal_.ok() ? writer_.Seal() : seal_;
+  Outcome outcome = prepared_.ok() ? writer_.Seal() : prepared_;
   if (outcome.ok()) outcome = open_rows_.CloseAll(ClosedBy::kTurnEnd);
   tables_.EndScans();
   Cluster::LostBy loss = Cluster::LostBy::kNone;

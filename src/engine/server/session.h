@@ -98,7 +98,7 @@ class ServerSession final : public Session {
     kInTurn,
     kInRow,
     kInUnit,
-    kSealed,  ///< After PrepareCommit.
+    kPrepared,  ///< After PrepareCommit: nothing more is executed in the turn.
   };
 
   const LockWait lock_wait_;
@@ -121,7 +121,7 @@ class ServerSession final : public Session {
   bool holds_rows_ = false;
   bool refuses_waits_ = false;  ///< A session that waits for locks does not wait at present.
   bool must_flush_ = false;     ///< A request other than a relaxed write has an answer.
-  Outcome seal_;                ///< The outcome of PrepareCommit.
+  Outcome prepared_;            ///< The outcome of PrepareCommit.
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<IndexState>> states_;  ///< By the index's id.

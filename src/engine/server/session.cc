@@ -98,7 +98,7 @@ void ServerSession::FollowVariables() {
 // MySQL's table cache keeps the expressions as they were resolved. So a table that is opened
 // outside of a turn must not be opened with the variables of an earlier turn. Within a turn neither
 // the tables nor the THD may change under what has been executed: its statements and rows are open.
-void ServerSession::Prepare() {
+void ServerSession::BringUpToDate() {
   if (stage_ != Stage::kIdle) return;
   Recover();
   FollowVariables();
@@ -114,7 +114,7 @@ Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& ac
 }
 
 Outcome ServerSession::OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) {
-  Prepare();
+  BringUpToDate();
   IndexNames wanted = lower_case_table_names == 0 ? names : Folded(names);
   Outcome outcome = wanted.lists != IndexNames::Lists::kNamed ? ListColumns(&wanted) : Outcome();
   if (!outcome.ok()) {
@@ -141,7 +141,7 @@ Outcome ServerSession::ListColumns(IndexNames* names) {
 }
 
 Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
-  Prepare();
+  BringUpToDate();
   OpenTable* open = nullptr;
   Outcome outcome = IndexStateOf(index).ResolveForRead(tables_, &open);
   if (outcome.ok()) {
@@ -154,7 +154,7 @@ Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
 }
 
 Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
-  Prepare();
+  BringUpToDate();
   IndexState& state = IndexStateOf(index);
   OpenTable* open = nullptr;
   Outcome outcome = state.ResolveForRead(tables_, &open);

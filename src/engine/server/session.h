@@ -90,7 +90,7 @@ class ServerSession final : public Session {
   void Renew();
   void CreateThdAnew();
   void FollowVariables();
-  void Prepare();
+  void BringUpToDate();
 
   /// Where the session is in the grammar of engine/session.h.
   enum class Stage : uint8_t {

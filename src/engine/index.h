@@ -44,7 +44,8 @@ struct IndexNames {
   /// Requests fail with kOpenTable while the table differs from the pin. Null: the table is taken
   /// as it is.
   std::shared_ptr<const IndexPin> pin = nullptr;
-  /// To OpenIndex: which columns are meant, as the table is now. An index that is open lists them.
+  /// Which columns OpenIndex takes, as the table is now. The names of the index that it opens have
+  /// these columns, and kNamed.
   enum class Lists : uint8_t {
     kNamed,           ///< The columns that are named.
     kAllButKey,       ///< All columns of the table but those of the index, in their order.
@@ -55,7 +56,7 @@ struct IndexNames {
     kNamedOutsideKey,
   };
   Lists lists = Lists::kNamed;
-  /// To OpenIndex: requests fail with kFld once `lists` would give other columns than it has given.
+  /// Requests fail with kFld once `lists` would give other columns than OpenIndex has taken.
   bool keeps_listed_columns = false;
   /// What `lists` was when the index was opened, where the index keeps its listed columns.
   Lists kept_lists = Lists::kNamed;

@@ -29,8 +29,8 @@ struct LoginAttempt {
   base::SecretText password;
   int fd = -1;  ///< The connection's socket, which stays open while the login is checked.
   bool is_unix = false;
-  sockaddr_storage address{};  ///< The client's.
-  uint16_t port = 0;
+  sockaddr_storage address{};  ///< The client's address.
+  uint16_t port = 0;           ///< The client's port.
   ssl_st* tls = nullptr;  ///< The connection's SSL object; null: the connection is not encrypted.
 };
 
@@ -45,6 +45,7 @@ class LoginTicket {
   uint64_t server_thread_id = 0;
 };
 
+/// What Check has found.
 struct Login {
   std::shared_ptr<const model::Account> account;  ///< Null: refused.
   std::unique_ptr<LoginTicket> ticket;
@@ -54,10 +55,13 @@ class LoginChecker {
  public:
   virtual ~LoginChecker() = default;
 
+  /// Prepares the calling thread for Check and End.
   virtual void Enter() = 0;
+  /// Undoes Enter, on the same thread.
   virtual void Leave() = 0;
+  /// Has the server check the login. REQUIRES: Enter, as End does.
   virtual Login Check(const LoginAttempt& attempt) = 0;
-  /// The connection of the ticket has ended.
+  /// Tells the server that the connection of the ticket has ended.
   virtual void End(std::unique_ptr<LoginTicket> ticket) = 0;
   /// Calls `on_ended` whenever accounts have ended. False where no thread can be had for it: errno
   /// says why.

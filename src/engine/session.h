@@ -110,14 +110,14 @@ struct Outcome {
   model::Error error;             ///< Why the call is not done.
   bool transaction_lost = false;  ///< Nothing of the turn is left (S6).
   bool permanent = false;  ///< The engine cannot take this statement back, whatever the turn does.
-  /// The statement has waited for something else than the row that its request names, which may
-  /// well be free. With kBusy: it has to wait for something else than that row.
+  /// The statement has waited for something else than the row that its request names: that row may
+  /// well be free. With kBusy: the statement has to wait for something else than that row.
   bool waits_elsewhere = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
   bool on_open_row = false;    ///< The request was executed on a row that stays open (S13).
-  uint64_t rows_passed = 0;    ///< Rows that a scan has gone on to behind its first, sent or not.
+  uint64_t rows_passed = 0;    ///< Rows that a scan has read behind its first row, sent or not.
 
   bool ok() const { return result == Result::kDone; }
   /// Whether the request is answered as far as the engine is concerned: it neither waits for a lock
@@ -163,7 +163,7 @@ enum class NotMergeable : uint8_t {
 /// The answer of BeginRow.
 struct RowOpening {
   NotMergeable reason = NotMergeable::kNone;
-  Outcome outcome;  ///< When `reason` is kNone: the outcome, as that of Execute.
+  Outcome outcome;  ///< As of Execute, where `reason` is kNone.
 
   bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
   static RowOpening Refused(NotMergeable reason) {
@@ -173,7 +173,7 @@ struct RowOpening {
   }
 };
 
-/// What has a row written and closed that requests of the turn share.
+/// Why a row that requests of the turn share is written and closed.
 enum class ClosedBy : uint8_t {
   kFind,        ///< A find reads the table.
   kWrite,       ///< A write to the table is not for one row by a unique key, or may not be merged.
@@ -252,7 +252,8 @@ class Session {
   virtual Outcome CloseRowsReachedBy(Index& index, const model::Request& request) = 0;
 
   /// Writes the rows that are open because requests share them, and closes them; adds to `*tally`
-  /// what became of the turn's open rows. REQUIRED before the commit of a turn with such requests.
+  /// what became of the turn's open rows. REQUIRED before the commit of a turn with requests that
+  /// share rows.
   virtual Outcome CloseRows(OpenRowTally* tally) = 0;
 
   /// Begins a unit. When it fails the unit has not begun. REQUIRES: a turn that writes is open, and
@@ -280,7 +281,8 @@ class Session {
   /// Ends the turn, if there is one: a call outside of a turn may have thrown.
   virtual void Rollback() = 0;
 
-  /// Gives back every table and lock. The owner calls it when there is nothing to do for a while.
+  /// Gives back every table and lock. The owner of the session calls ReleaseTables when there is
+  /// nothing to do for a while.
   virtual void ReleaseTables() = 0;
   /// True when ReleaseTables would give something back, or take note of a KILL.
   virtual bool HoldsTables() const = 0;
@@ -306,16 +308,16 @@ class Session {
   /// Call after the last TellAccess of a turn.
   virtual void EndAccesses() = 0;
 
-  /// The server wants this session to end: close it soon.
+  /// Whether the server wants this session to end: its owner closes it soon.
   virtual bool ShouldStop() const = 0;
 
   /// Sets what SHOW PROCESSLIST says about this session, behind the session's user; the text is
   /// kept until the next call.
   virtual void Describe(std::string_view text) = 0;
 
-  /// From now on a call may take as long as the server takes to repair a table that a crash has
-  /// damaged, as calls of sessions that wait for locks may. In other sessions such a table is one
-  /// that another session has locked.
+  /// Lets calls take as long as the server takes to repair a table that a crash has damaged, as
+  /// calls of sessions that wait for locks may. To other sessions a damaged table is one that
+  /// another session has locked.
   virtual void AllowRepairs() {}
 
   /// Makes a wait inside the session end soon, with an error. Thread-safe.
@@ -344,8 +346,8 @@ class [[nodiscard]] RefusedWaits {
 class SessionFactory {
  public:
   virtual ~SessionFactory() = default;
-  /// Called on the thread that will own the session; null when IsStopping, or when the server had
-  /// no memory for it.
+  /// Makes a session, on the thread that will own it. Null when IsStopping, or when the server had
+  /// no memory for the session.
   virtual std::unique_ptr<Session> Create(LockWait lock_wait) = 0;
   /// Whether the server is shutting down, or the factory was told to make no more sessions. Any
   /// thread.

@@ -14,7 +14,7 @@ struct TableAccess {
   /// The client's account; 0 and empty: the connection has none.
   uint64_t account_id = 0;
   std::string_view user, host;
-  std::string_view address;  ///< The client's, without its port.
+  std::string_view address;  ///< The client's address, without its port.
   /// The connection's number in the server's process list and events; 0: it has none.
   uint64_t thread_id = 0;
 };

@@ -194,7 +194,7 @@ inline bool HasServersUniqueKeys(const TABLE& table);
 /// such a table fails after the engine has changed it, only a rollback of the whole statement takes
 /// the change back.
 inline bool HasVectorIndexTable(const TABLE& table);
-/// Tells the table of that index that another statement begins.
+/// Tells the table of a VECTOR index (HasVectorIndexTable) that another statement begins.
 inline void BeginStatementOfVectorIndexTable(THD* thd, TABLE* table);
 /// Whether replicas find the rows of an event all at once, so that an event must not have one
 /// twice.

@@ -19,9 +19,9 @@ class AccountText {
   AccountText(const AccountText&) = delete;
   AccountText& operator=(const AccountText&) = delete;
 
-  /// An empty text: there is no such account. Nothing: the server does not say, because it is
-  /// shutting down, or another session has locked what it would have to read. Of the threads that
-  /// have no THD one at most calls this.
+  /// What the server has noted about the account. An empty text: there is no such account. Nothing:
+  /// the server does not say, because it is shutting down, or another session has locked what the
+  /// server would have to read. Of the threads that have no THD one at most calls this.
   std::optional<std::string> Of(const std::string& user, const std::string& host);
   /// Frees what is kept for the thread without a THD, which calls this before it ends.
   void Leave();

@@ -38,11 +38,11 @@ class AccountWatch {
   AccountWatch(const AccountWatch&) = delete;
   AccountWatch& operator=(const AccountWatch&) = delete;
 
-  /// False where no thread can be had: errno says why.
+  /// Starts the thread. False where no thread can be had: errno says why.
   bool Start(std::function<void()> on_ended);
   void Stop();
 
-  /// Empty: there is no such account, or the server does not say.
+  /// The account's fingerprint; empty: there is no such account, or the server does not say.
   std::string Fingerprint(const std::string& user, const std::string& host) {
     return text_.Of(user, host).value_or("");
   }

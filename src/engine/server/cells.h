@@ -1,4 +1,5 @@
-// Between columns and text: the text that a SQL client with SET NAMES utf8mb4 would send and see.
+// Makes text of columns, and stores text in columns: the text that a SQL client with SET NAMES
+// utf8mb4 would see and send.
 //
 // Threads: the session's; all work on the table's current row (record[0]).
 #pragma once
@@ -29,8 +30,8 @@ bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink);
 /// The cells of a row, side by side.
 class RowCells {
  public:
-  /// These columns as a find would send them, valid until the row or this object changes; none when
-  /// there is no row.
+  /// The row's cells as a find of these columns would send them, valid until the row or this object
+  /// changes; none when there is no row.
   std::span<const model::Value> Read(TABLE* table, bool exists, const std::vector<uint>& fields);
 
  private:

@@ -36,11 +36,12 @@ class Committer {
   struct Result {
     bool failed = false;
     bool unknown = false;  ///< The transaction may stand nevertheless, or a replica may lack it.
-    /// The binary log has no room for it, or the server cannot leave out what was taken back: it
-    /// is rolled back.
+    /// The transaction is rolled back, because the binary log has no room for it, or because the
+    /// server cannot leave out what was taken back.
     bool too_large = false;
   };
-  /// REQUIRES: Begin(true). `must_flush`: a client is told of more than relaxed writes.
+  /// Commits the transaction. `must_flush`: a client is told of more than relaxed writes. REQUIRES:
+  /// Begin(true).
   Result Commit(bool must_flush);
   void RollbackStatement();
   void RollbackTransaction();
@@ -48,7 +49,7 @@ class Committer {
  private:
   // Each family defines these, and IsSeenBeforeItIsFlushed, TakeCommitLock and ReleaseCommitLock:
 
-  /// Longer than any backup.
+  /// How long TakeCommitLock waits: longer than any backup takes.
   static constexpr unsigned long kLockWaitSeconds = 86400;
 
   /// Whether the server's commit would carry out changes that were taken back.

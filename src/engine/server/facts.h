@@ -13,7 +13,8 @@ namespace rowsocket::engine::server {
 /// Whether the column is of one of the five types of integers, which YEAR and BIT are not.
 bool IsInteger(const Field& field);
 
-/// `key` is one of the table's keys, `fields` are numbers of its columns.
+/// The facts of an index and of columns: `key` is one of the table's keys, `fields` are numbers of
+/// its columns.
 IndexFacts FactsOf(const TABLE& table, const KEY& key, const std::vector<uint>& fields);
 
 }  // namespace rowsocket::engine::server

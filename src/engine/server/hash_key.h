@@ -16,7 +16,7 @@ struct KeyParts {
   bool is_hash;
 };
 
-/// REQUIRES: IsHash(key).
+/// The parts of the key in front of its hidden column. REQUIRES: IsHash(key).
 KeyParts HashKeyParts(const KEY& key);
 
 inline KeyParts UserKeyParts(const KEY& key) {

@@ -120,8 +120,8 @@ class IndexState {
   bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 
-/// Makes `*columns`, which are those that are named, the columns that `lists` means beside the
-/// index of `names`. REQUIRES: not kNamed.
+/// Puts the columns that `lists` means into `*columns`, which holds the columns that were named;
+/// `names` says which index of the table is meant. REQUIRES: `lists` is not kNamed.
 model::ErrorCode ColumnsOf(const TABLE& table, const IndexNames& names, IndexNames::Lists lists,
                            std::vector<std::string>* columns);
 

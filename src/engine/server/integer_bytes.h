@@ -5,7 +5,7 @@
 
 namespace rowsocket::engine::server {
 
-/// 0: the type is not one of integers.
+/// The bytes of a column of this type; 0: the type is not one of integers.
 inline uint8_t IntegerBytes(enum_field_types type) {
   switch (type) {
     case MYSQL_TYPE_TINY:

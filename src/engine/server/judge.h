@@ -29,13 +29,13 @@ class Judge {
   Judge(SessionThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
       : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
 
-  /// What was looked up before does not count any more, unless no grants have changed since.
+  /// Has rights looked up anew from now on, unless the server says that no grants have changed.
   void LookAnew() {
     if (reader_.MayHaveChanged()) ++grants_seen_;
     is_first_ = true;
     gave_up_ = false;
   }
-  /// The turn holds locks from now on.
+  /// Notes that the turn holds locks from now on.
   void HoldLocks() { is_first_ = false; }
 
   /// Whether the account may see the table (engine::Session::MayOpen).
@@ -50,7 +50,7 @@ class Judge {
     return Decide(index, request, is_known);
   }
 
-  /// Call on the session's thread, before its THD is gone.
+  /// Frees what looks have kept. Call on the session's thread, before its THD is gone.
   void Close() { reader_.Close(); }
 
  private:

@@ -29,10 +29,10 @@ class ServerLogins final : public LoginChecker {
   void Enter() override;
   void Leave() override;
   Login Check(const LoginAttempt& attempt) override;
-  /// In login_calls.cc of each family, because the ticket is of the family's own type.
+  /// Each family's login_calls.cc defines it, because the ticket is of the family's own type.
   void End(std::unique_ptr<LoginTicket> ticket) override;
   bool Watch(std::function<void()> on_ended) override { return watch_.Start(std::move(on_ended)); }
-  /// No account ends any more.
+  /// Ends what Watch has begun: no account ends any more.
   void StopWatching() { watch_.Stop(); }
 
  private:
@@ -42,11 +42,12 @@ class ServerLogins final : public LoginChecker {
     std::string user, host, before;
   };
 
-  /// `is_last`: an account that is being changed is a refusal, of which plugins of events hear.
+  /// Checks the login once. `is_last`: the login is not tried again, so that it is refused where
+  /// its account is being changed, and plugins of events are told of that.
   Verdict Try(const LoginAttempt& attempt, bool is_last, Login* login);
   Verdict Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt, bool is_last, Login* login);
   std::vector<Candidate> Candidates(THD* thd, const std::string& user);
-  /// Null where the account that the server has chosen is not what it was.
+  /// The account that the server has chosen; null where it is not what it was before the login.
   std::shared_ptr<const model::Account> Use(const LoggedIn& account,
                                             const std::vector<Candidate>& candidates);
 

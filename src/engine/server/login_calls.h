@@ -30,8 +30,8 @@ std::optional<std::string> HostOfAccount(THD* thd, const std::string& user);
 /// The client's plugin that the server asks for first.
 extern const char* const kClientPlugin;
 
-/// Has the server authenticate the client. `packet`: that of a change of the user. Null, or why the
-/// server refuses; an empty text where it has said so in its log.
+/// Has the server authenticate the client, who sends `packet`, that of a change of the user. Null,
+/// or why the server refuses; an empty text where the server has said so in its log.
 const char* Authenticate(THD* thd, LoginVio& vio, const std::string& packet);
 
 /// The account that the server has let in.
@@ -44,7 +44,7 @@ LoggedIn LoggedInAs(const THD* thd);
 
 /// Takes over what the server counts for the connection of this login.
 std::unique_ptr<LoginTicket> TakeTicket(THD* thd);
-/// Null, or why the account's limits could not be kept.
+/// Why the account's limits could not be kept; null where they could.
 const char* WhyNotLimited(const LoginTicket& ticket);
 
 /// Shows the login, or why it failed, to the server's plugins of events. False where one of them
@@ -55,7 +55,7 @@ bool ShowLogin(THD* thd);
 const char* ShownHost(const THD* thd);
 /// Forgets the failures of the client's host.
 void ForgetHostErrors(THD* thd);
-/// Counts a refusal.
+/// Counts a login that was refused, in the server's counter Aborted_connects.
 void CountRefusal();
 
 }  // namespace rowsocket::engine::server

@@ -23,9 +23,9 @@ class LoginPackets {
   /// Puts a packet where the server reads next.
   void Send(unsigned char number, std::string_view payload);
 
-  /// What the server reads: the number of bytes; 0: the client has gone.
+  /// Gives the server what it reads. The number of bytes; 0: the client has gone.
   size_t Read(unsigned char* to, size_t size);
-  /// What the server writes.
+  /// Takes what the server writes, and answers each complete packet. The number of bytes.
   size_t Write(const unsigned char* from, size_t size);
 
  protected:

@@ -17,7 +17,7 @@ struct MergeRules {
   NotMergeable find = NotMergeable::kNone;
   NotMergeable modify = NotMergeable::kNone;  ///< For updates, increments and decrements.
   NotMergeable erase = NotMergeable::kNone;   ///< For deletes.
-  NotMergeable edit = NotMergeable::kNone;    ///< May update, delete and insert.
+  NotMergeable edit = NotMergeable::kNone;    ///< For edits, which update, delete and insert.
 
   /// The reason for a request whose key names one row.
   NotMergeable Of(const model::Request& request) const;

@@ -33,9 +33,9 @@ struct OpenRow {
   };
   OpenTable* open = nullptr;
   IndexState* index = nullptr;
-  std::vector<std::string> key;  ///< As texts.
-  std::vector<uchar> position;
-  std::vector<uchar> read;  ///< The row as it was read.
+  std::vector<std::string> key;  ///< The values of the key as texts.
+  std::vector<uchar> position;   ///< Where the table has the row: handler::ref.
+  std::vector<uchar> read;       ///< The row as it was read.
   Image now;
   Image before_unit;       ///< Valid where `unit` is the unit that is open.
   uint64_t unit = 0;       ///< The last unit that was executed on the row.
@@ -52,14 +52,15 @@ class MergedRow {
 
   RowOpening Begin(IndexState& index, const model::Request& request);
   bool is_open() const { return open_ != nullptr; }
-  /// REQUIRES: is_open().
+  /// Why the row does not take the request; kNone: it does. REQUIRES: is_open().
   NotMergeable Takes(const model::Request& request) const;
   Outcome Execute(const model::Request& request, model::RowSink& sink);
   Outcome End();
 
-  /// Ends the statement; the row stays open in `*row`, where it is there. REQUIRES: is_open().
+  /// Ends the statement. A row that is there stays open, in `*row`. REQUIRES: is_open().
   Outcome PutAside(OpenRow* row);
-  /// REQUIRES: no statement of the session is open.
+  /// Executes the request on a row that was put aside. REQUIRES: no statement of the session is
+  /// open.
   Outcome ExecuteOn(OpenRow& row, const model::Request& request, model::RowSink& sink);
   /// Writes the row, if it has changed. REQUIRES: no statement of the session is open.
   Outcome WriteBack(OpenRow& row);

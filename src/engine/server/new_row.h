@@ -17,7 +17,7 @@
 
 namespace rowsocket::engine::server {
 
-/// While it lives, 0 is a value like any other in a column that generates its values.
+/// While an ExplicitZero lives, 0 is a value like any other in a column that generates its values.
 class ExplicitZero {
  public:
   explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {

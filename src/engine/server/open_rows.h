@@ -43,7 +43,8 @@ class OpenRows {
   void Abandon();
 
   Outcome BeginUnit();
-  /// False: a row is lost with the unit that is taken back.
+  /// Ends the unit, and puts back the images of its rows where it is taken back. False: a row is
+  /// lost with the unit.
   bool EndUnit(bool keep);
 
   /// Whether a row of the index's table is open.
@@ -52,9 +53,11 @@ class OpenRows {
   OpenRowTally TakeTally();
 
  private:
+  /// Whether the row that the request names may be open while it is executed; `*open` is its table.
   bool MayStay(IndexState& index, const model::Request& request, OpenTable** open);
   Outcome Close(size_t at, ClosedBy reason);
   void Drop(size_t at);
+  /// The place of the open row with this position in the instance; count_: there is none.
   size_t At(const std::vector<uchar>& position, const OpenTable* open) const;
 
   Tables& tables_;

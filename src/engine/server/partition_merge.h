@@ -21,7 +21,8 @@ class PartitionMerge {
  public:
   void Begin(TABLE* table, uint key, bool descending);
 
-  /// `key_map` 0: from the end of the index that comes first in the order.
+  /// Begins at the first row by the key; with a `key_map` of 0 at the end of the index that comes
+  /// first in the order.
   int First(const uchar* key_image, key_part_map key_map, ha_rkey_function flag);
   int Next();
 

@@ -68,9 +68,11 @@ class PrivilegeReader {
   /// The privileges on all tables of the database.
   Privileges on_database() const { return on_database_; }
 
-  /// False: a statement that changes grants is under way.
+  /// Locks the grants of tables. False: a statement that changes grants is under way.
   bool TryLock();
-  // REQUIRES for those below: locked, and an account was found.
+  // REQUIRES of each function down to Unlock: TryLock was true, and TryLook has found the account.
+
+  /// Looks at the privileges on the table.
   void LookAtTable(const std::string& table);
   Privileges on_table() const { return on_table_; }
   /// The privileges on the table or on one of its columns at least.

@@ -24,8 +24,9 @@ struct Rights {
   Privileges on_table = 0;
   Privileges on_some_column = 0;  ///< On the table, or on some column of it, opened or not.
   Privileges denied_on_all = 0;   ///< Privileges that the account has on no column of the table.
-  std::vector<Privileges> columns, filters, key;
+  std::vector<Privileges> columns, filters, key;  ///< By opened column, filter column, key part.
 
+  /// Begins a look of the account: nothing of an earlier one is left.
   void Begin(uint64_t account_id, uint64_t seen, uint64_t of_generation);
   /// Notes that the account has these privileges on the whole table.
   void SetTable(Privileges privileges) { on_all_opened = on_table = on_some_column = privileges; }

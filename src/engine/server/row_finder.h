@@ -13,14 +13,16 @@ namespace rowsocket::engine::server {
 
 class RowFinder {
  public:
-  /// REQUIRES: as KeyScan::Prepare. Keeps `find`.
+  /// Prepares to find the rows of `find`, which is used until the last Next. REQUIRES: as
+  /// KeyScan::Prepare.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, IndexState& index, const model::Find& find);
 
   int Next();
 
-  /// For a row that is in record[0] already: prepares only the filters of `find`.
+  /// Prepares the filters of `find` alone, for a row that is in record[0] already.
   model::ErrorCode PrepareFilters(THD* thd, OpenTable& open, IndexState& index,
                                   const model::Find& find);
+  /// Whether the row in record[0] meets the filters.
   bool Passes() { return ApplyFilters() == Verdict::kTake; }
 
   /// Whether no second row can come, so that the first may be changed at once.

@@ -1,6 +1,7 @@
 // engine::Session in a server: one THD, its open tables, and turns on them.
 //
-// Threads: the owning thread, except Interrupt. Limits: see WaitTimeouts.
+// Threads: the owning thread, except Interrupt. Limits: waits for tables and rows last as long as
+// WaitTimeouts (session_thd.h) says.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ class ServerSession final : public Session {
                 IndexRegistry& indexes);
   ~ServerSession() override;
 
-  /// False when the server is shutting down.
+  /// Makes the THD. False where the library does not suit the server, or memory ran out.
   bool Start();
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;

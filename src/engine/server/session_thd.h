@@ -39,7 +39,8 @@ class SessionThd {
   SessionThd(const SessionThd&) = delete;
   SessionThd& operator=(const SessionThd&) = delete;
 
-  /// REQUIRES: the server has started (mysqld_server_started).
+  /// Makes the THD. False where the library does not suit the server. REQUIRES: the server has
+  /// started (mysqld_server_started).
   bool Create();
   void Destroy();
 
@@ -87,9 +88,8 @@ class SessionThd {
   void ReleaseOldAuditPlugins();
   bool holds_audit_plugins() const;
 
-  /// Whether a call has met a lock of another session since the last statement began, which a
-  /// session that does not wait gives up on, and which the engine's error does not tell of.
-  /// Afterwards the THD can go on.
+  /// Whether a call has given up since the last statement began because another session held a
+  /// lock, and the engine's error does not say so. Afterwards the THD can go on.
   bool TakeBusy();
 
   /// The error that the server left in the diagnostics area, as an engine number; kNone if none.

@@ -141,8 +141,8 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
     tables_.SetChangedRows(had_changed_rows_);
   }
   open.changed = true;
-  // No statement uses the tables any more: the server takes a table with a number for one that is
-  // in use, and refuses cascades that reach it.
+  // A query id of 0 gives the tables back: the server takes a table with a query id for one that a
+  // statement uses, and refuses cascades that reach it.
   for (TABLE* each : open.tables) each->query_id = 0;
   Close(open, outcome);
   thd_.ClearStatement();

@@ -30,7 +30,7 @@ class Statement {
   /// of tables that cascades change, and in MariaDB `versioned` and `sequence`.
   static Outcome CheckTable(const OpenTable& open, int sql_command);
 
-  /// Locks the table. When it fails the statement has ended.
+  /// Begins a statement: locks the table. When Begin fails the statement has ended.
   Outcome Begin(OpenTable& open, int sql_command);
   /// Sets the kind of a statement that was not known when it began.
   void SetCommand(int sql_command);
@@ -83,8 +83,8 @@ class Statement {
 
   SessionThd& thd_;
   Tables& tables_;
-  bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before this statement.
-  bool has_changed_rows_ = false;  ///< Whether this statement has.
+  bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before the statement.
+  bool has_changed_rows_ = false;  ///< Whether the statement has changed rows.
 };
 
 }  // namespace rowsocket::engine::server

@@ -28,9 +28,9 @@ class TableAudit {
 
   /// Whether a plugin asks for events of tables.
   static bool IsWanted();
-  /// `session`: the THD of this thread.
+  /// Tells the plugins of the access. `session`: the THD of this thread.
   void Tell(THD* session, const TableAccess& access);
-  /// Call after the last Tell of a turn.
+  /// Lets go of the plugins that Tell has used. Call after the last Tell of a turn.
   void Release();
   /// Whether there are THDs: as a SQL session does, each keeps the plugins that there were when it
   /// began from being uninstalled.

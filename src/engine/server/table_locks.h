@@ -23,10 +23,11 @@ class TableLocks {
   Outcome TakeBackupLock(const TABLE& table);
   void ReleaseBackupLocks();
 
-  /// A change in a table of an engine without transactions cannot be taken back, so that its commit
-  /// must not be what has to wait: the lock of the commit is taken before the change. It is taken
-  /// after the lock of the table and held no longer, because all other commits of the server may
-  /// wait for it. In MySQL nothing: every table that is served takes part in transactions.
+  /// Takes the lock that a commit takes, before a change in a table of an engine without
+  /// transactions: the change cannot be taken back, so that its commit must not have to wait. The
+  /// lock is taken after that of the table and held no longer, because all other commits of the
+  /// server may wait for it. In MySQL nothing: every table that is served takes part in
+  /// transactions.
   Outcome TakeStatementCommitLock(OpenTable& open);
   void ReleaseStatementCommitLock(OpenTable& open);
 

@@ -73,7 +73,7 @@ class Tables {
   /// Whether rows of engines with transactions were changed in this turn, and not taken back.
   void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
   bool has_changed_rows() const { return has_changed_rows_; }
-  /// A unit: its statements are committed or taken back together, at its end.
+  /// Begins a unit, whose statements are committed or taken back together, at its end.
   void BeginUnit() {
     in_unit_ = true;
     had_changed_rows_ = has_changed_rows_;
@@ -84,9 +84,9 @@ class Tables {
   void EndUnit() { in_unit_ = false; }
   /// Notes that the engines have taken the unit's changes back.
   void TakeBackUnit();
-  /// A statement has changed rows of a table with a full-text index. Where it is taken back alone,
-  /// InnoDB's full-text index forgets the rows that earlier statements of the transaction have
-  /// changed as well (fts_savepoint_rollback_last_stmt).
+  /// Notes that a statement has changed rows of a table with a full-text index. Where a later
+  /// one of these statements is taken back alone, InnoDB's full-text index forgets the rows that
+  /// earlier statements of the transaction have changed as well (fts_savepoint_rollback_last_stmt).
   void CountFullTextChange() { ++full_text_changes_; }
   bool has_full_text_changes() const { return full_text_changes_ != 0; }
   /// Whether the unit that was taken back last had changed rows of tables with full-text indexes,
@@ -115,16 +115,17 @@ class Tables {
   bool is_read_only_ = false;
   bool has_changed_rows_ = false;
   bool in_unit_ = false;
-  bool had_changed_rows_ = false;               ///< Before the unit.
-  unsigned full_text_changes_ = 0;              ///< How many statements of the turn have made one.
-  unsigned full_text_changes_before_unit_ = 0;  ///< As they were when the unit began.
+  bool had_changed_rows_ = false;   ///< has_changed_rows_ as it was when the unit began.
+  unsigned full_text_changes_ = 0;  ///< How often CountFullTextChange was called in the turn.
+  /// full_text_changes_ as it was when the unit began.
+  unsigned full_text_changes_before_unit_ = 0;
   bool has_lost_full_text_changes_ = false;
   TablesOwn own_;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   /// A table keeps what it has found of the session when it was opened, so that all are closed at
   /// the end of the turn: SQL opens such a table for each statement.
   bool has_session_expressions_ = false;
-  int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked who waits.
+  int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked whether sessions wait.
   int64_t statistics_flushed_s_ = 0;
 };
 

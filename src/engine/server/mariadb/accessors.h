@@ -21,16 +21,16 @@ inline constexpr uint kDecimalsNotFixed = FLOATING_POINT_DECIMALS;
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_KEY_EXACT;
 inline constexpr bool kIndexHasPadding = true;
 inline constexpr bool kNullLeavesGenerated = true;
-/// It takes the isolation that finds rows there, READ UNCOMMITTED, only when a table is locked
+/// InnoDB takes the isolation that finds rows there, READ UNCOMMITTED, only when a table is locked
 /// (innodb_isolation_level in ha_innodb.cc).
 inline constexpr bool kReadOnlyNeedsLocks = true;
-/// MariaDB finds the last id anew when it starts.
+/// InnoDB of MariaDB looks for the last transaction's id when the server starts.
 inline constexpr bool kLogsTransactionIds = false;
-/// foreign_key_checks, check_constraint_checks.
+/// The options are foreign_key_checks and check_constraint_checks.
 inline constexpr ulonglong kCheckOptions =
     OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
 inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;
-/// By high_level_read_only in srv0start.cc.
+/// The value follows from high_level_read_only in srv0start.cc.
 inline constexpr ulong kForceRecoveryMaxForWrites = 4;
 
 }  // namespace rowsocket::engine::server
@@ -94,7 +94,7 @@ inline bool IsPlainDate(const Field& field) {
 inline bool IsPlainDatetime(const Field& field) {
   return field.type_handler() == &type_handler_datetime2;
 }
-/// Not a column that is stored compressed.
+/// False for a column that is stored compressed.
 inline bool IsPlainVarchar(const Field& field) {
   return field.type_handler() == &type_handler_varchar && field.compression_method() == nullptr;
 }
@@ -275,7 +275,7 @@ inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool 
   thd.variables.tx_read_only = is_read_only;
 }
 inline void ExpectRegularDurability(THD*) {}
-/// For mysql.transaction_registry.
+/// The time goes into mysql.transaction_registry.
 inline void NoteTransactionStart(THD* thd) { thd->transaction->start_time.reset(thd); }
 inline bool FollowOwnVariables(THD& thd) {
   const system_variables& global = global_system_variables;

@@ -20,7 +20,7 @@
 #undef test
 #undef swap
 
-// Without it the server's Vio would lack its last member.
+// Without HAVE_OPENSSL the server's Vio would lack its last member.
 #ifndef HAVE_OPENSSL
 #error "HAVE_OPENSSL has to be defined, as it was for the server"
 #endif

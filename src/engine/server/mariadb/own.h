@@ -77,7 +77,7 @@ struct PrivilegeReaderOwn {
   PrivilegeReaderOwn(const PrivilegeReaderOwn&) = delete;
   PrivilegeReaderOwn& operator=(const PrivilegeReaderOwn&) = delete;
 
-  /// The functions of the server take the account from a THD. This one is in no list, so that no
+  /// The THD from which functions of the server take the account. It is in no list, so that no
   /// other thread looks at it.
   THD* const thd;
   Security_context account;

@@ -22,17 +22,18 @@ inline constexpr uint kDecimalsNotFixed = DECIMAL_NOT_SPECIFIED;
 /// all (bug 101667 of MySQL). This search finds the same row, is ended by the first row that has
 /// another key, and never takes the shortcut, because it need not be for one row.
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_PREFIX_LAST;
-/// InnoDB takes the blanks off first (innobase_mysql_cmp in rem0cmp.cc), as Field_string does.
+/// InnoDB takes the blanks off before it compares (innobase_mysql_cmp in rem0cmp.cc), as
+/// Field_string does.
 inline constexpr bool kIndexHasPadding = false;
 inline constexpr bool kNullLeavesGenerated = false;
 inline constexpr bool kReadOnlyNeedsLocks = false;
-/// Every 256th, and each transaction that locks rows has one, unless it is read only
-/// (trx_sys_allocate_trx_id in trx0sys.ic).
+/// InnoDB writes every 256th id (trx_sys_allocate_trx_id in trx0sys.ic). Each transaction that
+/// locks rows has an id, unless the transaction is read only.
 inline constexpr bool kLogsTransactionIds = true;
-/// foreign_key_checks.
+/// The option is foreign_key_checks.
 inline constexpr ulonglong kCheckOptions = OPTION_NO_FOREIGN_KEY_CHECKS;
 inline constexpr int kInterrupted = HA_ERR_QUERY_INTERRUPTED;
-/// By MySQL's manual.
+/// MySQL's manual names the value.
 inline constexpr ulong kForceRecoveryMaxForWrites = 3;
 
 }  // namespace rowsocket::engine::server

@@ -27,8 +27,8 @@ inline SchemaColumn TextOrNullColumn(const char* name, uint characters) {
 inline SchemaColumn NumberColumn(const char* name, uint digits) {
   return {name, digits, MYSQL_TYPE_LONGLONG, 0, MY_I_S_UNSIGNED, "", 0};
 }
-/// The server's dictionary gives each DECIMAL of a
-/// plugin's table nine digits, whatever the plugin asks for.
+/// The column is a DOUBLE, because the server's dictionary gives each DECIMAL of a plugin's table
+/// nine digits, whatever the plugin asks for.
 inline SchemaColumn FractionColumn(const char* name) {
   constexpr uint kCharacters = 23;
   return {name, kCharacters, MYSQL_TYPE_DOUBLE, 0, 0, "", 0};

@@ -18,8 +18,8 @@ namespace rowsocket::engine::server {
 
 class WaitHook {
  public:
-  /// Counted: the hook is there from the first Install to the last Remove. Another library that
-  /// replaced the hook meanwhile keeps its place.
+  /// Installs the hook, which is there from the first Install to the last Remove. Another library
+  /// that replaced the hook meanwhile keeps its place.
   static void Install();
   static void Remove();
   /// Puts the hook in front of another library that has replaced it since Install and does not call

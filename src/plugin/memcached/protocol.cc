@@ -45,27 +45,9 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   settings->ports.push_back(
       {std::move(port), [this] { return std::make_unique<frontend::MemcachedFrontend>(*shared_); },
        /*note=*/""});
-  WarnAboutAddresses(addresses);
+  WarnAboutOpenAddresses(addresses, variables_, "daemon_memcached",
+                         "may read and write all tables that innodb_memcache.containers maps");
   return true;
-}
-
-void MemcachedProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {
-  if (AdmitsByCertificate(variables_.tls)) return;
-  for (const net::Address& address : addresses) {
-    if (net::IsLoopback(address) || variables_.accounts) continue;
-    const std::string text = net::ToText(address);
-    if (shared_->settings.account != nullptr) {
-      engine::server::LogWarning(
-          "every client that reaches %s has the rights of daemon_memcached_user: "
-          "daemon_memcached_accounts is OFF",
-          text.c_str());
-      continue;
-    }
-    engine::server::LogWarning(
-        "every client that reaches %s may read and write all tables that "
-        "innodb_memcache.containers maps: daemon_memcached_accounts is OFF",
-        text.c_str());
-  }
 }
 
 exec::PortSettings MemcachedProtocol::MakePort(const std::vector<net::Address>& addresses) {

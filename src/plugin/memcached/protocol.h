@@ -38,7 +38,6 @@ class MemcachedProtocol final : public Protocol {
  private:
   bool ApplyOptions(std::string* error);
   exec::PortSettings MakePort(const std::vector<net::Address>& addresses);
-  void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
   void MakeShared(const std::vector<net::Address>& addresses,
                   std::shared_ptr<const model::Account> account, const Counted& counted);
 

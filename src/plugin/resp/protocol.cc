@@ -4,7 +4,6 @@
 
 #include "api.h"
 #include "engine/server/replication.h"
-#include "engine/server/server_log.h"
 #include "exec/token_book.h"
 #include "model/version.h"
 #include "plugin/addresses.h"
@@ -49,7 +48,7 @@ bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, s
   settings->ports.push_back({std::move(port),
                              [this] { return std::make_unique<frontend::RespFrontend>(shared_); },
                              /*note=*/""});
-  WarnAboutAddresses(addresses);
+  WarnAboutOpenAddresses(addresses, variables_, "resp", "has all rights on all tables");
   return true;
 }
 
@@ -65,16 +64,6 @@ bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::strin
 
 void RespProtocol::StopHousekeeper() {
   if (shared_keyspaces_ != nullptr) shared_keyspaces_->Withdraw("resp");
-}
-
-void RespProtocol::WarnAboutAddresses(const std::vector<net::Address>& addresses) const {
-  if (AdmitsByCertificate(variables_.tls) || variables_.accounts) return;
-  for (const net::Address& address : addresses) {
-    if (net::IsLoopback(address)) continue;
-    engine::server::LogWarning(
-        "every client that reaches %s has %s: resp_accounts is OFF", net::ToText(address).c_str(),
-        shared_.account != nullptr ? "the rights of resp_user" : "all rights on all tables");
-  }
 }
 
 }  // namespace rowsocket::plugin

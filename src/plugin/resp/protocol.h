@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "frontend/resp/frontend.h"
 #include "plugin/common_variables.h"
@@ -28,8 +27,6 @@ class RespProtocol final : public Protocol {
   void StopHousekeeper() override;
 
  private:
-  void WarnAboutAddresses(const std::vector<net::Address>& addresses) const;
-
   RespVariables variables_;
   frontend::RespInfo info_;
   frontend::RespClients clients_;

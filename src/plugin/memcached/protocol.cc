@@ -34,7 +34,7 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   }
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"memcached"}};
   TakeCommonSettings(variables_, variables_.accounts, settings);
-  exec::PortSettings port = MakePort(addresses);
+  exec::PortSettings port = MakeMemcachedPort(addresses);
   std::shared_ptr<const model::Account> account;
   if (!TakeAccount(variables_.user, "daemon_memcached_user", &port, &account, error)) {
     return false;
@@ -50,8 +50,9 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
   return true;
 }
 
-exec::PortSettings MemcachedProtocol::MakePort(const std::vector<net::Address>& addresses) {
-  exec::PortSettings port = plugin::MakePort(variables_, "daemon_memcached", variables_.accounts);
+exec::PortSettings MemcachedProtocol::MakeMemcachedPort(
+    const std::vector<net::Address>& addresses) {
+  exec::PortSettings port = MakePort(variables_, "daemon_memcached", variables_.accounts);
   port.addresses = addresses;
   if (variables_.has_socket_mode) port.listen.unix_mode = variables_.listen.unix_mode;
   port.prepare = [this](engine::Session& session, bool now) {

@@ -37,7 +37,7 @@ class MemcachedProtocol final : public Protocol {
 
  private:
   bool ApplyOptions(std::string* error);
-  exec::PortSettings MakePort(const std::vector<net::Address>& addresses);
+  exec::PortSettings MakeMemcachedPort(const std::vector<net::Address>& addresses);
   void MakeShared(const std::vector<net::Address>& addresses,
                   std::shared_ptr<const model::Account> account, const Counted& counted);
 

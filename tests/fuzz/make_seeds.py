@@ -4,7 +4,7 @@
 usage: make_seeds.py VECTORS_DIR OUTPUT_DIR
 
 A seed is the byte that chooses limits and pieces (see the fuzz targets), then all bytes that the session
-sends. Each session is written twice: with the default limits, and with small ones.
+sends. Each session is written twice: with the default limits, and with small ones. RESP has one more session.
 """
 import hashlib
 import json
@@ -27,12 +27,17 @@ def sent(text):
     return MARK.sub(plain, text).encode("latin-1")
 
 
+# No vector has as many arguments; beyond 256 the parser notes what has come of a request.
+LONG_REQUEST = [b"MGET", *(b"k%d" % number for number in range(299))]
+
+
+def array(words):
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
 def as_array(step):
     """The bytes of a step; a command of RESP as an array."""
-    if "send" in step:
-        return sent(step["send"])
-    words = [sent(word) for word in step["do"]]
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+    return sent(step["send"]) if "send" in step else array([sent(word) for word in step["do"]])
 
 
 def as_line(step):
@@ -40,6 +45,12 @@ def as_line(step):
     if "send" in step:
         return sent(step["send"])
     return sent(step.get("inline", " ".join(step["do"]))) + b"\r\n"
+
+
+def write(folder, data):
+    for choice in (b"\x00", b"\x07"):
+        seed = choice + data
+        (folder / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
 
 
 def main():
@@ -53,9 +64,9 @@ def main():
     for path in files:
         for vector in json.loads(path.read_text(encoding="utf-8"))["vectors"]:
             for data in {b"".join(form(step) for step in vector["steps"]) for form in (as_array, as_line)}:
-                for choice in (b"\x00", b"\x07"):
-                    seed = choice + data
-                    (output / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+                write(output, data)
+    if source.name == "resp":
+        write(output, array(LONG_REQUEST))
 
 
 main()

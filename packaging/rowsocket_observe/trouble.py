@@ -6,29 +6,30 @@ import dataclasses
 
 from rowsocket_observe import accounts, blockers, certificates, rates, replicas, unseen, upkeep
 
+# A rule tells what has reached its thresholds. The microseconds are means of what was asked between the readings.
 SLOW_COMMIT_US = 10_000
-SLOW_QUEUE_US = 20_000
-SLOW_EXECUTE_US = 20_000
-SLOW_HELD_US = 10_000
-HOT_SHARE = 0.5
-HOT_REQUESTS_PER_SECOND = 100
-HOT_WINDOW_MAX_S = 20
-NEAR = 0.9
-UNREAD_BYTES = 64 << 10
-STANDS_STILL_MS = 1000  # a batch
-FAILING_SHARE = 0.5
-FAILING_PER_SECOND = 1
+SLOW_QUEUE_US = 20_000  # before a request is executed
+SLOW_EXECUTE_US = 20_000  # in a turn
+SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
+HOT_SHARE = 0.5  # that one row has of what is asked of the hot rows, and of all requests
+HOT_REQUESTS_PER_SECOND = 100  # over the plugin: where less is asked no row is hot
+HOT_WINDOW_MAX_S = 20  # of which the hot rows' counts may be
+NEAR_LIMIT_SHARE = 0.9  # of a limit
+UNREAD_BYTES = 64 << 10  # of replies, in both readings
+BATCH_STANDS_STILL_MS = 1000
+FAILING_SHARE = 0.5  # of the requests over a plugin
+FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
 REFUSED_PER_SECOND = 1  # requests that get one and the same error
-TLS_FAILED_PER_SECOND = 0.5
-LONG_S = 2  # a transaction of SQL that others wait for
+TLS_FAILED_PER_SECOND = 0.5  # handshakes
+LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way out
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
-OLD_TRANSACTION_S = 60
-RUN_AGAIN_PER_SECOND = 5
-TIMED_OUT_PER_SECOND = 1
-CONFLICTS_PER_SECOND = 1
-ONE_CLIENTS_SHARE = 0.5
-ONE_CLIENTS_REQUESTS_PER_SECOND = 1000
-FEW_CONNECTIONS = 10
+OLD_TRANSACTION_S = 60  # of the oldest one, where so many versions are kept
+RUN_AGAIN_PER_SECOND = 5  # batches
+TIMED_OUT_PER_SECOND = 1  # connections
+CONFLICTS_PER_SECOND = 1  # batches that other nodes of the cluster have won
+ONE_CLIENTS_SHARE = 0.5  # of all requests
+ONE_CLIENTS_REQUESTS_PER_SECOND = 1000  # fewer harm nobody
+FEW_CONNECTIONS = 10  # fewer: one of them may well ask for most
 READS_PER_SECOND = 1000  # of pages, from the disk
 READS_SHARE = 0.01  # of the pages that were asked for
 NEW_CONNECTIONS_PER_SECOND = 200
@@ -151,7 +152,7 @@ def rows_are_waited_for(look):
     full = ""
     for plugin, threads in look.now.lanes.items():
         limit = look.now.limits.get(plugin, {}).get("lock_wait_threads", 0)
-        if limit and threads >= NEAR * limit:
+        if limit and threads >= NEAR_LIMIT_SHARE * limit:
             full += f"; {threads} of {limit} lock wait threads of {plugin} are at work, others queue"
     example = such_as(look, "lock wait", lambda row: int(row["requests"]))
     if not look.blockers:
@@ -169,7 +170,8 @@ def rows_are_waited_for(look):
         yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL"
                f" ({one['user'] or 'unknown'}) holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s;"
                f" {query}",
-               _end(one, f"let the application commit sooner, or KILL {one['thread']}" if int(one["seconds"] or 0) >= LONG_S else
+               _end(one, f"let the application commit sooner, or KILL {one['thread']}"
+                    if int(one["seconds"] or 0) >= LONG_TRANSACTION_S else
                     "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of"
                     " ROWSOCKET_HOT_ROWS names the rows; let the application change them in fewer statements, as its last ones"
                     " before COMMIT, or over the port"))
@@ -219,7 +221,7 @@ def connections_are_near_their_limit(look):
         ports[port] = ports.get(port, 0) + int(row["count"])
     for (plugin, mode), count in ports.items():
         limit = look.now.limits.get(plugin, {}).get("connections_max", 0)
-        if limit and count >= NEAR * limit:
+        if limit and count >= NEAR_LIMIT_SHARE * limit:
             yield (f"{plugin} {mode} has {count} connections of {limit}",
                    f"raise {plugin}_connections_max and open_files_limit, or let clients close what they do not use:"
                    " SELECT address, COUNT(*) FROM information_schema.ROWSOCKET_CONNECTIONS GROUP BY address")
@@ -229,7 +231,7 @@ def buffers_are_near_their_limit(look):
     for plugin in look.now.counters:
         limit = look.now.limits.get(plugin, {}).get("memory_max_bytes", 0)
         held = sum(int(row["bytes"]) for row in look.now.connections if row["plugin"] == plugin)
-        if limit and held >= NEAR * limit:
+        if limit and held >= NEAR_LIMIT_SHARE * limit:
             yield (f"connections of {plugin} hold {held} bytes of unfinished requests and unsent replies, of {limit}",
                    f"raise {plugin}_memory_max_bytes, set {plugin}_timeout, or end the largest: SELECT id, address,"
                    " buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY buffered_bytes DESC")
@@ -270,11 +272,11 @@ def batches_stand_still(look):
     for plugin in look.now.counters:
         if look.moved(plugin, "commits"):
             continue
-        rows = [row for row in look.now.connections
-                if row["plugin"] == plugin and row["state"] in ("batch", "held") and int(row["idle_ms"] or 0) >= STANDS_STILL_MS]
+        rows = [row for row in look.now.connections if row["plugin"] == plugin
+                and row["state"] in ("batch", "held") and int(row["idle_ms"] or 0) >= BATCH_STANDS_STILL_MS]
         # A worker through which nobody reads runs its batches itself, and says nothing of its connections meanwhile.
         stalled_ms = 1000 * look.now.stalled_s.get(plugin, 0)
-        if stalled_ms >= STANDS_STILL_MS:
+        if stalled_ms >= BATCH_STANDS_STILL_MS:
             rows += [row for row in look.now.connections if row["plugin"] == plugin and row["state"] == rates.UNKNOWN_STATE]
         if rows:
             why, mend = _why_still(look)

@@ -5,8 +5,9 @@ SHOWN = 3
 # The account may not see it; MariaDB and MySQL have columns that the other one has not.
 NOT_TO_BE_SEEN = (1044, 1045, 1054, 1142, 1143, 1146, 1227)
 # By the columns of mysql.user. The first three count SQL statements, of which the ports execute none: they let nobody in.
-LIMITS = {"max_questions": "MAX_QUERIES_PER_HOUR", "max_updates": "MAX_UPDATES_PER_HOUR", "max_statement_time": "MAX_STATEMENT_TIME",
-          "max_user_connections": "MAX_USER_CONNECTIONS", "max_connections": "MAX_CONNECTIONS_PER_HOUR"}
+LIMITS = {"max_questions": "MAX_QUERIES_PER_HOUR", "max_updates": "MAX_UPDATES_PER_HOUR",
+          "max_statement_time": "MAX_STATEMENT_TIME", "max_user_connections": "MAX_USER_CONNECTIONS",
+          "max_connections": "MAX_CONNECTIONS_PER_HOUR"}
 # MySQL's words in English: those of an account that is locked, or blocked for a time, begin as those of a wrong password.
 DENIED = "Access denied"
 NOT_THE_PASSWORD = ("Account is locked", "Account is blocked")
@@ -50,13 +51,15 @@ def _refuses_accounts(look, plugin):
 
 
 def _share_of_right_passwords(look, count):
-    """Of `count` logins of accounts that were refused; None: nobody knows, as where the server's messages are in another language."""
+    """Of `count` logins of accounts that were refused; None: nobody knows, as where the server's messages are in another
+    language."""
     if "server" in look.before.failed or "server" in look.now.failed:
         return None
     if "access_denied_errors" in look.now.server:
         return 1 - min(count, look.server_moved("access_denied_errors")) / count
     if look.now.refusals:
-        if not look.now.server.get("lc_messages", "en").startswith("en") and not any(DENIED in line for line in look.now.refusals):
+        is_english = look.now.server.get("lc_messages", "en").startswith("en")
+        if not is_english and not any(DENIED in line for line in look.now.refusals):
             return None
         return sum(not _is_wrong_password(line) for line in look.now.refusals) / len(look.now.refusals)
     return None
@@ -74,10 +77,10 @@ def logins_fail(look):
         if right is not None and right >= 0.5:
             limited = f"; accounts with limits: {', '.join(look.now.limited[:SHOWN])}" if look.now.limited else ""
             yield (f"{refused}, and most not for a wrong password, but for a limit or the state of their account{limited}",
-                   "the error log says which for each: with MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR or MAX_STATEMENT_TIME nobody"
-                   f" gets in (ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0; {plugin}_account_requests_per_second limits requests);"
-                   " MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; else the account is locked, or"
-                   " its password has expired")
+                   "the error log says which for each: with MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR or MAX_STATEMENT_TIME"
+                   f" nobody gets in (ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0; {plugin}_account_requests_per_second limits"
+                   " requests); MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; else"
+                   " the account is locked, or its password has expired")
         else:
-            yield refused, ("the error log names accounts and addresses, ERRORS of ROWSOCKET_CONNECTIONS those that send a wrong secret: an"
-                            " application with an old password or secret, or somebody guesses")
+            yield refused, ("the error log names accounts and addresses, ERRORS of ROWSOCKET_CONNECTIONS those that send a wrong"
+                            " secret: an application with an old password or secret, or somebody guesses")

@@ -79,8 +79,8 @@ def why(error):
     elif error.args and error.args[0] in (2002, 2003):
         text += "; is the server running, and --socket or --host right?"
     elif error.args and error.args[0] == 1040:
-        text += (": max_connections keeps SQL out, and says nothing of the ports; an account with CONNECTION ADMIN gets one connection"
-                 " more, and extra_port (MySQL: admin_address) has places of its own")
+        text += (": max_connections keeps SQL out, and says nothing of the ports; an account with CONNECTION ADMIN gets one"
+                 " connection more, and extra_port (MySQL: admin_address) has places of its own")
     return text
 
 

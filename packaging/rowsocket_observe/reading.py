@@ -21,8 +21,8 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status",
                  "Table_open_cache_overflows", "Open_tables", "Opened_tables", "Access_denied_errors")
 SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",
-                    "innodb_read_only", "daemon_memcached_user", "resp_user", "table_open_cache", "lc_messages", "handlersocket_accounts",
-                    "handlersocket_plain_secret", "handlersocket_plain_secret_wr")
+                    "innodb_read_only", "daemon_memcached_user", "resp_user", "table_open_cache", "lc_messages",
+                    "handlersocket_accounts", "handlersocket_plain_secret", "handlersocket_plain_secret_wr")
 HOT_ROWS_NOW_S = 10  # the shortest window of ROWSOCKET_HOT_ROWS
 HOT_ROWS_S = 60
 MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'"
@@ -224,8 +224,9 @@ def sees_all(reading):
 
 def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False, in_parts=False):
     """A Reading by a connection of PyMySQL. `clients`: how many connections it names at most, those first that wait, then
-    those that asked last; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with what the server says of itself and of its transactions;
-    `in_parts`: what cannot be read, as where a temporary table finds no room, is in `failed`, and the rest is there."""
+    those that asked last; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with what the server says of itself and of
+    its transactions; `in_parts`: what cannot be read, as where a temporary table finds no room, is in `failed`, and the rest is
+    there."""
     reading = Reading(at=time.monotonic())
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")

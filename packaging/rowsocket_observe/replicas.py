@@ -14,8 +14,8 @@ def no_replica_acknowledges(look):
     for role in ("master", "source"):
         enabled, works = (look.now.server.get(f"rpl_semi_sync_{role}_{name}", "") for name in ("enabled", "status"))
         if enabled == "ON" and works == "OFF":
-            yield ("semi-synchronous replication has given up: no replica has acknowledged in time, and what is answered now is on"
-                   " this server alone", "look at the replicas (SHOW REPLICA STATUS there); it goes on when one has caught up."
+            yield ("semi-synchronous replication has given up: no replica has acknowledged in time, and what is answered now is"
+                   " on this server alone", "look at the replicas (SHOW REPLICA STATUS there); it goes on when one has caught up."
                    f" rpl_semi_sync_{role}_timeout says how long a commit waits for it")
 
 
@@ -27,7 +27,8 @@ def the_node_is_alone(look):
         yield (f"this node is not part of its Galera cluster (wsrep_cluster_status {status}): requests are answered 1047",
                "bring the other nodes, or the network to them, back: CLUSTERS.md")
     elif server.get("wsrep_provider_name") and server.get("wsrep_local_state_comment", "Synced") != "Synced":
-        yield (f"this node is {server['wsrep_local_state_comment']}: it gives its state to another node, or applies what it has missed",
+        yield (f"this node is {server['wsrep_local_state_comment']}: it gives its state to another node, or applies what it has"
+               " missed",
                "wait for its end, or send clients to another node: CLUSTERS.md")
     paused = look.server_moved("wsrep_flow_control_paused_ns") / 1e9 / look.seconds
     if paused >= PAUSED_SHARE:

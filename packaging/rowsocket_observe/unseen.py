@@ -17,8 +17,8 @@ def a_plugin_is_missing(look):
     by_file = any(plugin not in installed for plugin in look.now.counters)
     for plugin in PLUGINS:
         if plugin not in look.now.counters and (by_file or plugin in installed):
-            yield (f"{plugin} is not loaded, although other plugins of the library are: as a rule something else had its port when the"
-                   " server started, or one of its variables has a value that it cannot take",
+            yield (f"{plugin} is not loaded, although other plugins of the library are: as a rule something else had its port"
+                   " when the server started, or one of its variables has a value that it cannot take",
                    "the error log says why, at the server's start; then "
                    + replicas.on_this_node(look, f"INSTALL PLUGIN {plugin} SONAME 'rowsocket.so'"))
 

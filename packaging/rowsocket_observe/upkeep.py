@@ -59,9 +59,10 @@ def _is_indexed(cursor, *column):
 def _late_rows(cursor, plugin, title, schema, table, column):
     if not _is_indexed(cursor, schema, table, column):
         return None
-    late = _rows(cursor, f"SELECT COUNT(*), MIN(e) FROM (SELECT {_name(column)} AS e FROM {_name(schema)}.{_name(table)}"
-                 f" WHERE {_name(column)} <> 0 AND {_name(column)} <= (UNIX_TIMESTAMP() - {LATE_S}) * {PER_SECOND.get(title, 1)} ORDER BY {_name(column)}"
-                 f" LIMIT {LOOKED_AT_MAX}) late")
+    expires = _name(column)
+    late = _rows(cursor, f"SELECT COUNT(*), MIN(e) FROM (SELECT {expires} AS e FROM {_name(schema)}.{_name(table)} WHERE"
+                 f" {expires} <> 0 AND {expires} <= (UNIX_TIMESTAMP() - {LATE_S}) * {PER_SECOND.get(title, 1)}"
+                 f" ORDER BY {expires} LIMIT {LOOKED_AT_MAX}) late")
     if not late:
         return None
     return {"title": title, "plugin": plugin, "schema": schema, "table": table, "count": int(late[0][0]), "oldest": late[0][1]}
@@ -109,8 +110,8 @@ def _why_they_stay(look, late):
     keeper, table = late["keeper"], f"{late['schema']}.{late['table']}"
     if late["title"] == STORE:
         return ("transactions of SQL hold them, or the server is read only",
-                "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: end the oldest, if it has to do with the table; SELECT"
-                " @@read_only")
+                "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: end the oldest, if it has to do with the"
+                " table; SELECT @@read_only")
     if keeper not in look.now.counters:
         return f"{keeper} is not loaded, and nobody else removes them", \
             replicas.on_this_node(look, "INSTALL SONAME 'rowsocket'") + ": INSTALL.md"
@@ -119,8 +120,8 @@ def _why_they_stay(look, late):
                 f"SET GLOBAL {keeper}_purge_rows_per_second = 1000, or remove them by an event of SQL")
     if late["may_not"]:
         return (f"the port's account {late['may_not']} lacks DELETE on {table} itself",
-                f"GRANT DELETE ON {_name(late['schema'])}.{_name(late['table'])} TO {_grantee(late['may_not'])}; if it has DELETE by its"
-                f" role, the {late['title']} is disabled, foreign keys refer to the rows, or they are locked")
+                f"GRANT DELETE ON {_name(late['schema'])}.{_name(late['table'])} TO {_grantee(late['may_not'])}; if it has DELETE"
+                f" by its role, the {late['title']} is disabled, foreign keys refer to the rows, or they are locked")
     return (f"the {late['title']} is disabled, foreign keys refer to the rows, or they are locked",
             "the error log says why a container is disabled, and `stats` of memcached, too: correct its row or its table")
 
@@ -130,7 +131,8 @@ def expired_rows_stay(look):
     if look.now.replication:  # A replica waits for the changes of its source.
         return
     for title, late in look.now.expired.items():
-        if title == STORE and not look.moved("resp", "turns"):  # A port that nobody uses may be off, and then nothing removes them.
+        # A port that nobody uses may be off, and then nothing removes its strings.
+        if title == STORE and not look.moved("resp", "turns"):
             continue
         before = look.before.expired.get(title)
         if before is None or late["count"] < LATE_ROWS or late["count"] < before["count"] or late["oldest"] != before["oldest"]:
@@ -145,7 +147,8 @@ def tokens_stay(look):
     """A rule of trouble.py. A token goes when another one comes, so that a table into which nothing comes keeps its rows."""
     limits = [one["token_ttl"] for one in look.now.limits.values() if "token_ttl" in one]
     if look.now.tokens_unindexed:
-        yield ("rowsocket.tokens has rows, and no index that begins with `created`, by which old ones are found and removed: it grows",
+        yield ("rowsocket.tokens has rows, and no index that begins with `created`, by which old ones are found and removed:"
+               " it grows",
                "ALTER TABLE rowsocket.tokens ADD KEY created (created)")
     if not limits or look.now.tokens_age_s is None or look.before.tokens_age_s is None:
         return
@@ -153,7 +156,7 @@ def tokens_stay(look):
     ttl = max(limits)
     still = oldest > look.before.tokens_age_s[0]  # The oldest is the same, and older.
     if still and oldest > 2 * ttl + LATE_S and newest <= LATE_S:
-        yield (f"rowsocket.tokens grows: its oldest row is {oldest} s old, and tokens are kept for {ttl} s; new ones come, and old ones"
-               " do not go",
-               "is the index `created` there (rowsocket_tokens.sql), and nothing that locks the rows? DELETE FROM rowsocket.tokens WHERE"
-               f" created < UNIX_TIMESTAMP() - {ttl} LIMIT 10000 removes old ones meanwhile")
+        yield (f"rowsocket.tokens grows: its oldest row is {oldest} s old, and tokens are kept for {ttl} s; new ones come, and"
+               " old ones do not go",
+               "is the index `created` there (rowsocket_tokens.sql), and nothing that locks the rows? DELETE FROM"
+               f" rowsocket.tokens WHERE created < UNIX_TIMESTAMP() - {ttl} LIMIT 10000 removes old ones meanwhile")

@@ -55,7 +55,8 @@ class Machine:
                               timeout=60, umask=umask, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
 
     def script(self, name, *arguments):
-        text = (PACKAGING / f"debian/{self.name}-plugin-rowsocket.{name}").read_text()
+        text = subprocess.run([PACKAGING / "debian/fill-in", self.name, PACKAGING / f"debian/plugin-rowsocket.{name}.in"],
+                              check=True, text=True, capture_output=True).stdout
         done = self.run(self.here(text).replace("#DEBHELPER#", "echo the commands of debhelper"), *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout

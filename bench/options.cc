@@ -219,7 +219,7 @@ bool Complete(Options* o, std::string* error) {
   } else if (o->protocol == Protocol::kSql && !NeedsNoEscape(*o)) {
     *error = "texts of SQL hold no quotes and no backslashes";
   } else if (o->requests != 0 && o->requests < o->threads) {
-    *error = "less --requests than --threads";
+    *error = "fewer --requests than --threads";
   } else if (o->hot_rows == 0 || o->hot_rows > o->rows) {
     *error = "--hot-rows is 1 to --rows";
   } else if (o->cold_percent > 0 && o->hot_rows == o->rows) {

@@ -26,6 +26,8 @@ def pytest_addoption(parser):
                          " of accounts and --init-file (RESP's port stays as it is)")
     group.addoption("--again", action="store_true",
                     help="only the tests that are to run in this server, too, after another one (mark again_in)")
+    group.addoption("--sanitized", action="store_true",
+                    help="only the tests that are to run with the library under ASan and UBSan (mark sanitized)")
     group.addoption("--keep", action="store_true",
                     help="leave the directories of the private servers in place")
 
@@ -58,6 +60,9 @@ def version(name):
 def is_wanted(config, item):
     if not has_what_it_is_about(item, server_name()):
         return False
+    if config.getoption("--sanitized"):
+        mark = item.get_closest_marker("sanitized")  # A test's own counts more than its file's.
+        return mark is not None and server_name().partition("-")[0] in mark.args
     if config.getoption("--again"):
         return any(server_name() in mark.args for mark in item.iter_markers("again_in"))
     return config.getoption("--plugin") != "bundled" or not item.get_closest_marker("ours")

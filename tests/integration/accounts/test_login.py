@@ -9,7 +9,7 @@ from hs import OK, refused, reply
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
 from server import Server, is_mysql, wait_until
 
-pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours, pytest.mark.sanitized("mariadb")]
 
 
 @pytest.fixture(scope="module")

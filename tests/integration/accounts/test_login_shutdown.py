@@ -16,7 +16,8 @@ import tls
 from load import clients_kept, scaled
 from test_shutdown import bad_log_lines
 
-pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours,
+              pytest.mark.sanitized("mariadb", "mysql")]
 
 QUEUED = 64
 

@@ -9,7 +9,7 @@ from logins import UNAUTH
 from server import Server
 from test_connections_table import connections
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]
 
 
 @pytest.fixture(scope="module")

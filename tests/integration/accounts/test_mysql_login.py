@@ -12,7 +12,8 @@ from logins import UNAUTH, connect_mc, is_in, log_in, log_in_mc, sasl
 from private_servers import create, remove
 from server import wait_until
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own ways to log in")]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own ways to log in"),
+              pytest.mark.sanitized("mysql")]
 
 DENIED = refused(3, "denied")
 

@@ -13,7 +13,8 @@ from hs import Closed, find_tokens, refused, reply
 from mc_tables import Container
 from private_servers import create, remove
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("the roles and the partial revokes of MySQL")]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("the roles and the partial revokes of MySQL"),
+              pytest.mark.sanitized("mysql")]
 
 DENIED = refused(3, "denied")
 MC_DENIED = b"SERVER_ERROR access denied"

@@ -8,6 +8,8 @@ import hs
 from load import Crew, Transaction, scaled
 from server import wait_until
 
+pytestmark = pytest.mark.sanitized("mariadb", "mysql")
+
 CLIENTS = 32
 TAKE = hs.line(*hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-", 1]))
 TAKEN = hs.counted(1)

@@ -14,7 +14,7 @@ from hs import OK, line, refused, reply
 from load import Crew
 from server import StartFailed, run_packaged, wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]
 
 FEW_FILES = 500  # open files that a process may have
 

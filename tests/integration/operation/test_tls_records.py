@@ -18,7 +18,7 @@ from server import is_mysql, wait_until
 from systemcalls import Trace
 from tls import TLS_ON, VERSIONS, RecordClient, address, connect, make_table, opened
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]
 
 
 OPTIONS = ["--log-bin=tls", "--server-id=1", *semisync.options(600_000)] if is_mysql() else []

@@ -11,7 +11,7 @@ import pytest
 import hs
 from server import REPOSITORY, Server, is_mysql
 
-pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.sanitized("mysql")]
 
 FOLDER = REPOSITORY / "spec" / "vectors" / "handlersocket"
 SECRET = "sesame"

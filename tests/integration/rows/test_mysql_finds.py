@@ -5,7 +5,8 @@ import pytest
 import hs
 from server import wait_until
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own types and refusals")]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.mysql("MySQL's own types and refusals"),
+              pytest.mark.sanitized("mysql")]
 
 VALUES = {
     "ti": ("TINYINT", "-128", "127"), "bu": ("BIGINT UNSIGNED", "18446744073709551615", "0"),

@@ -9,7 +9,7 @@ from load import Crew, Transaction
 from server import is_mysql, wait_until
 from test_replica import Pair
 
-pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.sanitized("mysql")]
 
 COLUMNS = "id INT NOT NULL, a INT NOT NULL, b VARCHAR(9) NOT NULL, d DATE NOT NULL, n INT DEFAULT 0"
 # For each kind of partitions: further columns, the primary key, and the partitions.

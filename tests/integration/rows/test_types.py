@@ -8,7 +8,7 @@ import type_table
 from hs import OK, counted, refused, reply
 from server import is_mysql
 
-pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.sanitized("mysql")]
 
 ENGINES = ["InnoDB"] if is_mysql() else ["InnoDB", "Aria", "MyISAM"]
 IDS = [definition for definition, _ in type_table.ALL]

@@ -291,6 +291,30 @@ def test_the_server_may_read_what_setup_writes(machine):
     assert machine.load.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("lines,secret", [
+    ("handlersocket_plain_secret = abc\nhandlersocket_plain_secret_wr = abc", "abc"),
+    ("loose-handlersocket-plain-secret=abc # mine\n loose_handlersocket-plain_secret_wr =abc", "abc"),
+    ("handlersocket_plain_secret = 'ab#cd' # mine\nhandlersocket_plain_secret_wr = \"ab#cd\"", "ab#cd"),
+    ("handlersocket_plain_secret = ab#cd\nhandlersocket_plain_secret_wr = 'ab'", "ab")])
+def test_setup_lays_the_secrets_that_the_server_reads(machine, lines, secret):
+    """The administrator may have written them anew, in any spelling that the server knows."""
+    machine.load.write_text(f"[{GROUP[machine.name]}]\n{lines}\n")
+    done = setup(machine)
+    assert done.returncode == 0 and "plain_secret" not in done.stderr, done.stderr
+    laid = (machine.folder / "etc/rowsocket/secrets").read_text()
+    assert laid.splitlines()[1:] == [f"reading {secret}", f"writing {secret}"]
+
+
+@pytest.mark.parametrize("accounts", [False, True])
+def test_setup_says_which_port_has_no_secret(machine, accounts):
+    """Where clients log in with accounts, no port needs one."""
+    machine.load.write_text("[mysqld]\nhandlersocket_plain_secret = abc\n" + accounts * "handlersocket_accounts = ON\n")
+    done = setup(machine)
+    assert done.returncode == 0, done.stderr
+    assert ("has no handlersocket_plain_secret_wr: " in done.stderr) != accounts, done.stderr
+    assert "has no handlersocket_plain_secret: " not in done.stderr
+
+
 @pytest.mark.parametrize("address,owner,said", [
     ("127.0.0.1:11211", 'users:(("memcached",pid=7,fd=4))', "memcached (process 7) listens on port 11211"),
     ("0.0.0.0%lo:6379", 'users:(("redis-server",pid=7,fd=4))', "redis-server (process 7) listens on port 6379"),

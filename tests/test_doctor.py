@@ -218,6 +218,17 @@ def test_option_files(root, name):
     assert f"/usr/share/rowsocket/rowsocket-enable; systemctl restart {name}" in said
 
 
+@pytest.mark.parametrize("line,value", [
+    ("resp_user = a#b", "a"), ("resp_user = 'a #b' # c", "a #b"), ("resp-user = \"a'#b\"", "a'#b"), ("resp_user = 'a", "'a"),
+    ("[client] # not the server's\nresp_user = a", ""), ("[client]\n[mysqld ] # c\nresp_user = a", "a"),
+    ("[ mysqld ]\nresp_user = a", "")])
+def test_a_line_means_what_it_means_to_the_server(tmp_path, line, value):
+    """As my_print_defaults of each server prints it."""
+    (tmp_path / "a.cnf").write_text(f"[mysqld]\n{line}\n")
+    read = module().Options(frozenset({"mysqld"})).read(tmp_path / "a.cnf")
+    assert read.get("resp_user") == value
+
+
 def test_a_folder_that_is_not_read(root, name):
     """The option files of the other server are in the place of this one's, as after a change of servers."""
     (root / "etc/mysql/other.cnf").write_text("[client]\n!includedir /etc/mysql/conf.d/\n")

@@ -5,8 +5,14 @@ import pathlib
 import re
 
 INCLUDES_MAX = 10
+# What of a line is in front of a comment: no # within quotes begins one.
+BEFORE_COMMENT = re.compile(r"""(?:[^#'"]|'[^']*(?:'|$)|"[^"]*(?:"|$))*""")
 # Options of memcached's command line that say where the plugin listens, and their variables.
 MEMCACHED_VALUES = {"p": "port", "l": "address", "s": "socket"}
+
+
+def unquoted(value):
+    return value[1:-1] if len(value) > 1 and value[0] in "'\"" and value[0] == value[-1] else value
 
 
 class Options:
@@ -46,15 +52,17 @@ class Options:
         ours = False
         for line in text.splitlines():
             line = line.strip()
-            if match := re.fullmatch(r"\[\s*(\S+?)(?:-([\d.]+))?\s*\]", line):
-                ours = match.group(1) in self.groups and match.group(2) in (None, self.line or match.group(2))
+            if line.startswith("["):
+                match = re.match(r"\[([^]\s]+?)(?:-([\d.]+))?\s*\]", line)
+                ours = match is not None and match.group(1) in self.groups and \
+                    match.group(2) in (None, self.line or match.group(2))
             elif match := re.fullmatch(r"!(include|includedir)\s+(.+)", line):
                 if depth < INCLUDES_MAX:
                     self.include(match.group(1), match.group(2).strip(), depth)
             elif line and line[0] not in "#;!" and ours:
-                name, equals, value = re.sub(r"\s#.*", "", line).partition("=")
+                name, equals, value = BEFORE_COMMENT.match(line).group(0).partition("=")
                 name = re.sub(r"^loose_", "", name.strip().replace("-", "_"))
-                self.set(name, value.strip().strip("'\""))
+                self.set(name, unquoted(value.strip()))
                 if not equals:
                     self.without_value.add(name)
         return self

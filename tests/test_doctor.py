@@ -385,14 +385,15 @@ def machine_of(root, name):
     return program, program.Machine(root, server)
 
 
-def test_the_error_log_says_why(tmp_path):
-    put_server(tmp_path, "mysql")
-    (config(tmp_path, "mysql") / "mysqld.cnf").write_text("[mysqld]\nlog_error = /var/log/mysql/error.log\n")
-    log = tmp_path / "var/log/mysql/error.log"
+@pytest.mark.parametrize("name,start", [
+    ("mysql", "2026-01-01T00:00:00Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld starting as process 7\n"),
+    ("mariadb", "2026-01-01  0:00:00 0 [Note] Starting MariaDB 10.11.18-MariaDB source revision 1f server_uid A= as process 7\n")])
+def test_the_error_log_says_why(root, name, start):
+    (config(root, name) / "zz.cnf").write_text("[mysqld]\nlog_error = /var/log/mysql/error.log\n")
+    log = root / "var/log/mysql/error.log"
     log.parent.mkdir(parents=True)
-    start = "2026-01-01T00:00:00Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld starting as process 7\n"
     error = "2026-01-01T00:00:01Z 0 [ERROR] [MY-011071] [Server] rowsocket: 9998 is in use\n"
-    _, machine = machine_of(tmp_path, "mysql")
+    _, machine = machine_of(root, name)
     log.write_text(start + error + start)
     assert machine.reason_in_the_error_log() == "", "that was an earlier start"
     log.write_text(start + error + "2026-01-01T00:00:02Z 0 [ERROR] [MY-1] [Server] of another plugin\n")

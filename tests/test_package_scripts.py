@@ -190,6 +190,12 @@ def test_no_file_is_written_without_random_secrets(machine, bytes_had):
     assert not list(machine.config.iterdir())
 
 
+def test_an_unknown_option_writes_no_file(machine):
+    done = machine.run(machine.text_of("rowsocket-enable"), "--of")
+    assert done.returncode == 2 and "usage: rowsocket-enable" in done.stderr
+    assert not list(machine.config.iterdir())
+
+
 def test_an_installation_without_a_library_says_how_to_build_one(machine):
     machine.put("bin/dpkg-query", "#!/bin/sh\nprintf 1:1.3.4-1\n")
     assert f"(scripts/package --server {machine.name}-1.3 --for 1.3.4)" in machine.script("postinst", "configure", "")

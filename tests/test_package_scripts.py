@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from server import REPOSITORY
+from server import PLUGINS, REPOSITORY
 
 pytestmark = pytest.mark.once("starts no server")
 PACKAGING = REPOSITORY / "packaging"
@@ -79,7 +79,7 @@ def test_the_removal_takes_every_plugin_out_of_the_server(machine):
     printed, said = removal(machine)
     assert "keeps the library" not in printed and said.count("\n") == 1
     statements = ["UNINSTALL SONAME IF EXISTS 'rowsocket'"] if machine.name == "mariadb" else [
-        f"UNINSTALL PLUGIN {plugin}" for plugin in ("handlersocket", "daemon_memcached", "resp")]
+        f"UNINSTALL PLUGIN {plugin}" for plugin in PLUGINS]
     assert all(statement in said for statement in statements), said
     # A replicated UNINSTALL would close the ports of every node of a Galera cluster; --force goes on behind the error of a
     # server without the variable.

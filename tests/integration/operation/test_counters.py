@@ -6,7 +6,7 @@ import pytest
 
 import mc
 from hs import OK, counted, refused
-from server import REPOSITORY, wait_until
+from server import PLUGINS, REPOSITORY, wait_until
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def spec_rows(table):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("plugin", ["handlersocket", "daemon_memcached", "resp"])
+@pytest.mark.parametrize("plugin", PLUGINS)
 def test_status_shows_the_counters_of_the_table(sql, plugin):
     expected = [f"{plugin}_{name}" for name, _, _, _, plugins, _, _ in spec_rows("counters")
                 if plugin in plugins.split(",")]

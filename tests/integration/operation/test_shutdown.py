@@ -115,6 +115,18 @@ def test_uninstall_and_install_under_traffic(make_server, many_files, rng):
     assert server.hs_rd().open_index(0, "mysql", "no such table", "", "").code == 1
 
 
+@pytest.mark.ours
+def test_uninstall_takes_every_plugin_that_has_a_port(make_server):
+    sql = make_server().sql()
+    active = ("SELECT plugin_name FROM information_schema.plugins WHERE plugin_library = 'rowsocket.so'"
+              " AND plugin_type = 'DAEMON' AND plugin_status = 'ACTIVE' ORDER BY plugin_name")
+    for _ in range(2):
+        assert sql.rows(active) == [(b"daemon_memcached",), (b"handlersocket",), (b"resp",)]
+        sql.run("UNINSTALL SONAME 'rowsocket'")
+        wait_until(lambda: not sql.rows(active), END_S, "the plugins to be gone")
+        sql.run("INSTALL SONAME 'rowsocket'")
+
+
 def test_install_and_uninstall_again_and_again(make_server):
     server = make_server()
     sql = server.sql()

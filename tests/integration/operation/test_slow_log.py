@@ -13,7 +13,7 @@ from doctor import busy
 from lostcache import OPTIONS as SLOW_DISK
 from mc_tables import Container
 from private_servers import create, remove
-from server import server_env, wait_until
+from server import PLUGINS, server_env, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours]
 
@@ -63,7 +63,7 @@ def logged(request):
 def limits(logged):
     yield
     logged.sql.run("SET GLOBAL long_query_time = 10")
-    for plugin in ("handlersocket", "daemon_memcached", "resp"):
+    for plugin in PLUGINS:
         logged.sql.run(f"SET GLOBAL {plugin}_slow_log_values = ON")
 
 

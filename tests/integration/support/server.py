@@ -72,6 +72,7 @@ def run_packaged(sql, name):
 
 
 SERVERS = tuple(re.search(r"^servers=\((.+)\)$", (REPOSITORY / "scripts/lib.sh").read_text(), re.MULTILINE)[1].split())
+PLUGINS = ("handlersocket", "daemon_memcached", "resp")  # that have ports
 # The number of MySQL's VECTOR, whose cells are bytes.
 pymysql.connections.TEXT_TYPES.add(242)
 SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")
@@ -188,7 +189,7 @@ class Sql:
 
     def _each_plugin(self, verb):
         """What MySQL has in place of INSTALL SONAME and UNINSTALL SONAME."""
-        for plugin in ("handlersocket", "daemon_memcached"):
+        for plugin in PLUGINS:
             self.run(f"{verb} PLUGIN {plugin}" + (" SONAME 'rowsocket.so'" if verb == "INSTALL" else ""))
 
     @staticmethod

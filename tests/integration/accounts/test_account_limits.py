@@ -7,7 +7,7 @@ import pytest
 
 import mc
 from accountserver import PORT_OPTIONS, start_with_accounts
-from hs import counted, find_tokens, refused, reply
+from hs import counted, find_words, refused, reply
 from mc_tables import Container
 from server import wait_until
 
@@ -57,8 +57,8 @@ def test_requests_beyond_the_rate_are_refused_on_all_ports(limited):
     writes = limited.hs_wr().opened("g", "m", "", "v")
     client = mc.connect(limited)
     assert gets(client, 1) == [b"7"]
-    find = find_tokens(0, "=", [1])
-    update = find_tokens(0, "=", [2], 1, 0, mod=["+", 1])
+    find = find_words(0, "=", [1])
+    update = find_words(0, "=", [2], 1, 0, mod=["+", 1])
     sql = limited.sql()
     before = [sql.status(f"{plugin}_errors_account_rate") for plugin in PLUGINS]
     limit(limited, RATE)
@@ -130,8 +130,8 @@ def test_a_request_that_waits_for_a_lock_is_counted_once(limited):
     locker.run("BEGIN")
     locker.run("SELECT * FROM m WHERE k = '1' FOR UPDATE")
     limit(limited, RATE)
-    waits = find_tokens(index.id, "=", [1], 1, 0, mod=["U", 7])
-    find = find_tokens(index.id, "=", [1])
+    waits = find_words(index.id, "=", [1], 1, 0, mod=["U", 7])
+    find = find_words(index.id, "=", [1])
     for tokens in (waits, *[find] * (RATE - 1)):
         index.client.send(*tokens)
     lane = ("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'handlersocket'"

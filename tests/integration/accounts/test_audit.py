@@ -176,7 +176,7 @@ def test_a_request_that_waits_for_a_lock_is_told_once(server, trail):
     owner = server.sql("shop")
     owner.run("BEGIN")
     owner.run("UPDATE product SET stock = stock + 1 WHERE id = 7")
-    client.send(*hs.find_tokens(0, "=", [7], 1, 0, mod=["U", 7, 1]))
+    client.send(*hs.find_words(0, "=", [7], 1, 0, mod=["U", 7, 1]))
     wait_until(lambda: owner.rows("SELECT 1 FROM information_schema.ROWSOCKET_CONNECTIONS WHERE state = 'lock wait'"), 10,
                "the wait")
     assert trail.tables("writer") == []

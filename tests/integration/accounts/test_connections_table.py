@@ -4,7 +4,7 @@ import pymysql
 import pytest
 
 import logins
-from hs import OK, find_tokens, refused
+from hs import OK, find_words, refused
 from server import wait_until
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -149,7 +149,7 @@ def test_a_connection_that_waits_for_a_lock_is_seen_and_ended(server):
     index = client.opened("w", "t", "", "x")
     owner.run("BEGIN")
     owner.run("UPDATE w.t SET x = 5")
-    client.send(*find_tokens(index.id, "=", [1], 1, 0, mod=["U", 9]))
+    client.send(*find_words(index.id, "=", [1], 1, 0, mod=["U", 9]))
     wait_until(lambda: connections(sql)[0]["state"] == b"lock wait", what="the wait")
     # Until a lane thread has taken the update up, the end of its connection drops it.
     taken = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE '%mode=lock wait, 1 request%'"

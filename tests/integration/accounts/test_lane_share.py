@@ -30,7 +30,7 @@ def test_an_account_that_waits_for_many_rows_holds_up_no_other(make_server):
         client, answer = logins.log_in(server, user, "right")
         assert answer == hs.reply(0, 1)
         index = client.opened("g", "t", "", "v")
-        client.send(*hs.find_tokens(index.id, "=", [row], 1, 0, mod=["U", user]))
+        client.send(*hs.find_words(index.id, "=", [row], 1, 0, mod=["U", user]))
         return client
 
     waiting = [ask("app", row) for row in range(1, 9)]

@@ -63,7 +63,7 @@ def keep_finding(client, ended):
     with contextlib.suppress(OSError, hs.Closed):
         client.open_index(0, "g", "t", "", "v")
         while not ended.is_set():
-            client.pipeline([hs.find_tokens(0, "=", [1])] * 16)
+            client.pipeline([hs.find_words(0, "=", [1])] * 16)
 
 
 def change_grants(server, ended):

@@ -9,7 +9,7 @@ import pytest
 
 import mc
 from accountserver import PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, may, start_with_accounts
-from hs import Closed, find_tokens, refused, reply
+from hs import Closed, find_words, refused, reply
 from mc_tables import Container
 from private_servers import create, remove
 
@@ -63,10 +63,10 @@ def database(server):
 
 
 REQUESTS = (
-    ("", "a", "", find_tokens(0, "=", [-1]), "SELECT a FROM g_1.t WHERE id = -1"),
-    ("", "a", "b", find_tokens(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]),
+    ("", "a", "", find_words(0, "=", [-1]), "SELECT a FROM g_1.t WHERE id = -1"),
+    ("", "a", "b", find_words(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]),
      "SELECT a FROM g_1.t WHERE id = -1 AND b = 1"),
-    ("b", "b", "", find_tokens(0, "=", [-1]), "SELECT b FROM g_1.t WHERE b = -1"),
+    ("b", "b", "", find_words(0, "=", [-1]), "SELECT b FROM g_1.t WHERE b = -1"),
 )
 
 
@@ -242,7 +242,7 @@ def test_a_held_lock_of_the_grants_delays_those_alone_who_have_an_account(semisy
     judged, opening = semisync.hs_rd().opened("g_1", "t", "", "n"), semisync.hs_rd()
     free = semisync.hs_wr().opened("g_1", "t", "", "n")
     with held_grants(semisync, GRANT):
-        judged.client.send(*find_tokens(judged.id, "=", [1]))
+        judged.client.send(*find_words(judged.id, "=", [1]))
         opening.send_raw(b"P\t0\tg_1\tt\t\tid,n\n")
         for _ in range(200):
             assert free.find("=", [1]) == reply(0, 1, 5)

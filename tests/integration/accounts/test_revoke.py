@@ -9,7 +9,7 @@ import pytest
 import mc
 from accountserver import (PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, memberships, start_with_accounts,
                            start_with_roles)
-from hs import Closed, counted, find_tokens, refused, reply
+from hs import Closed, counted, find_words, refused, reply
 from mc_tables import Container
 from private_servers import create, remove
 from server import is_mysql, wait_until
@@ -102,7 +102,7 @@ def load(server):
     for connect in (server.hs_rd, server.hs_wr):
         for _ in range(3):
             index = connect().opened("g", "m", "", "v")
-            tokens = find_tokens(index.id, "=", [1]) if connect == server.hs_rd else find_tokens(
+            tokens = find_words(index.id, "=", [1]) if connect == server.hs_rd else find_words(
                 index.id, "=", [2], 1, 0, mod=["U", 8])
             clients.append((index.client, tokens, True))
     threads = [threading.Thread(target=play, args=each) for each in clients]
@@ -220,7 +220,7 @@ def test_a_held_lock_of_the_grants_delays_those_alone_who_need_it(semisync, port
     needs, does_not = connect().opened("single", "t", "", "n"), connect().opened("whole", "t", "", "n")
     assert needs.find("=", [1]) == does_not.find("=", [1]) == reply(0, 1, 5)
     with held_grants(semisync, GRANT):
-        needs.client.send(*find_tokens(needs.id, "=", [1]))
+        needs.client.send(*find_words(needs.id, "=", [1]))
         for _ in range(200):
             assert does_not.find("=", [1]) == reply(0, 1, 5)
         assert not needs.client.readable(0)
@@ -231,8 +231,8 @@ def test_a_wait_for_the_lock_of_the_grants_ends_with_an_error(semisync):
     read = semisync.hs_rd().opened("single", "t", "", "n")
     write = semisync.hs_wr().opened("single", "t", "", "n")
     with held_grants(semisync, GRANT):
-        read.client.send(*find_tokens(read.id, "=", [1]))
-        write.client.send(*find_tokens(write.id, "=", [1], 1, 0, mod=["U", 6]))
+        read.client.send(*find_words(read.id, "=", [1]))
+        write.client.send(*find_words(write.id, "=", [1], 1, 0, mod=["U", 6]))
         opening = semisync.hs_rd()
         opening.send_raw(b"P\t0\tsingle\tt\t\tn\n")
         for client in (read.client, write.client, opening):
@@ -244,7 +244,7 @@ def test_a_wait_for_the_lock_of_the_grants_ends_with_an_error(semisync):
 def test_a_request_that_waits_for_the_lock_of_the_grants_can_be_killed(semisync):
     index = semisync.hs_rd().opened("single", "t", "", "n")
     with held_grants(semisync, GRANT) as sql:
-        index.client.send(*find_tokens(index.id, "=", [1]))
+        index.client.send(*find_words(index.id, "=", [1]))
         lane = ("SELECT id FROM information_schema.processlist WHERE user = 'handlersocket'"
                 " AND state LIKE '%mode=lock wait, 1 request%'")
         threads = wait_until(lambda: sql.rows(lane), 20, "a lane thread", 0.02)
@@ -255,7 +255,7 @@ def test_a_request_that_waits_for_the_lock_of_the_grants_can_be_killed(semisync)
 def test_a_server_shuts_down_while_requests_wait_for_the_lock_of_the_grants(semisync):
     index = semisync.hs_wr().opened("single", "t", "", "n")
     with held_grants(semisync, GRANT) as sql:
-        index.client.send(*find_tokens(index.id, "=", [1]))
+        index.client.send(*find_words(index.id, "=", [1]))
         sql.run("UNINSTALL SONAME 'rowsocket'")
         with pytest.raises(Closed):
             index.client.recv()

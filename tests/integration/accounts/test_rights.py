@@ -171,7 +171,7 @@ def test_kept_answers_of_tokens_need_the_privileges_of_their_requests(make_serve
     sql.run("INSERT INTO g.t VALUES (1, 5)")
     sql.run("GRANT SELECT, UPDATE ON g.t TO writer@localhost")
     index = server.hs_wr().opened("g", "t", "", "n")
-    again = ["T", "one", *hs.find_tokens(index.id, "=", [1], 1, 0, mod=["U?", 6])]
+    again = ["T", "one", *hs.find_words(index.id, "=", [1], 1, 0, mod=["U?", 6])]
     assert index.client.request(*again) == reply(0, 1, 5)
     assert index.client.request(*again) == reply(0, 1, 5)
     sql.run("REVOKE SELECT ON g.t FROM writer@localhost")

@@ -7,7 +7,7 @@ import pymysql
 import pytest
 
 from accountserver import PORT_OPTIONS, may, start_with_roles
-from hs import OK, find_tokens, refused, reply
+from hs import OK, find_words, refused, reply
 from server import is_mysql
 
 DENIED = refused(3, "denied")
@@ -15,11 +15,11 @@ ROUNDS = 150
 HOLDERS = ("writer@localhost", *([] if is_mysql() else ["PUBLIC"]), "inner_role", "outer_role", "other_role")
 # Requests of an index that has opened a with the filter column b, and the statements of SQL.
 REQUESTS = (
-    (find_tokens(0, "=", [-1]), "SELECT a FROM g.t WHERE id = -1"),
-    (find_tokens(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]), "SELECT a FROM g.t WHERE id = -1 AND b = 1"),
-    (find_tokens(0, "=", [-1], 1, 0, mod=["U", 1]), "UPDATE g.t SET a = 1 WHERE id = -1"),
-    (find_tokens(0, "=", [-1], 1, 0, mod=["+", 1]), "UPDATE g.t SET a = a + 1 WHERE id = -1"),
-    (find_tokens(0, "=", [-1], 1, 0, mod=["D"]), "DELETE FROM g.t WHERE id = -1"),
+    (find_words(0, "=", [-1]), "SELECT a FROM g.t WHERE id = -1"),
+    (find_words(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]), "SELECT a FROM g.t WHERE id = -1 AND b = 1"),
+    (find_words(0, "=", [-1], 1, 0, mod=["U", 1]), "UPDATE g.t SET a = 1 WHERE id = -1"),
+    (find_words(0, "=", [-1], 1, 0, mod=["+", 1]), "UPDATE g.t SET a = a + 1 WHERE id = -1"),
+    (find_words(0, "=", [-1], 1, 0, mod=["D"]), "DELETE FROM g.t WHERE id = -1"),
 )
 
 

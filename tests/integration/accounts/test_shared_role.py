@@ -5,13 +5,13 @@ import pymysql
 import pytest
 
 import logins
-from hs import find_tokens
+from hs import find_words
 from server import is_mysql
 
 REQUESTS = (
-    (find_tokens(0, "=", [1]), "SELECT v FROM g.t WHERE id = 1"),
-    (find_tokens(0, "=", [1], 1, 0, mod=["U", "two"]), "UPDATE g.t SET v = 'two' WHERE id = 1"),
-    (find_tokens(0, "=", [1], 1, 0, mod=["D"]), "DELETE FROM g.t WHERE id = 1"),
+    (find_words(0, "=", [1]), "SELECT v FROM g.t WHERE id = 1"),
+    (find_words(0, "=", [1], 1, 0, mod=["U", "two"]), "UPDATE g.t SET v = 'two' WHERE id = 1"),
+    (find_words(0, "=", [1], 1, 0, mod=["D"]), "DELETE FROM g.t WHERE id = 1"),
 )
 
 

@@ -84,8 +84,8 @@ def test_a_request_that_fails_behind_many_rows_leaves_nothing(cluster, db):
     cluster.wait_until_equal(f"{db}.t")
     client = cluster[1].hs_wr()
     index = client.opened(db, "t", "", "n")
-    lines = [hs.find_tokens(index.id, ">=", [1], 12, 0, mod=["+", 1]),
-             hs.find_tokens(index.id, "=", [12], 1, 0, mod=["-", 1])]
+    lines = [hs.find_words(index.id, ">=", [1], 12, 0, mod=["+", 1]),
+             hs.find_words(index.id, "=", [12], 1, 0, mod=["-", 1])]
     assert client.pipeline(lines) == [hs.refused(1, "1264"), hs.counted(1)]
     cluster.wait_until_equal(f"{db}.t")
     assert cluster[2].sql().rows(f"SELECT n, COUNT(*) FROM {db}.t GROUP BY n") == [(b"0", b"11"), (b"126", b"1")]

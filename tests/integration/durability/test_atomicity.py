@@ -52,14 +52,14 @@ def test_a_request_that_fails_half_way_leaves_nothing(server, db, table, sql, ca
     client = opened(server, db, columns, index)
     opened(server, db, "id,u,g", "PRIMARY", 1, client)
     before = everything(sql)
-    bad = hs.find_tokens(0, op, keys, limit, offset, mod=mod)
+    bad = hs.find_words(0, op, keys, limit, offset, mod=mod)
     assert client.request(*bad) == hs.reply(1, 1, error)
     assert everything(sql) == before
     # The failing request stands in the middle of a batch: the others stand, even their changes of the same
     # rows.
     replies = client.pipeline([
-        (1, "+", 3, 100, 1000, 2), bad, hs.find_tokens(1, "=", [100]), bad,
-        (1, "+", 3, 101, 1001, 2), bad, hs.find_tokens(1, "=", [101], 1, 0, mod=["D"])])
+        (1, "+", 3, 100, 1000, 2), bad, hs.find_words(1, "=", [100]), bad,
+        (1, "+", 3, 101, 1001, 2), bad, hs.find_words(1, "=", [101], 1, 0, mod=["D"])])
     assert replies == [hs.reply(0, 1), hs.reply(1, 1, error), hs.reply(0, 3, 100, 1000, 2),
                        hs.reply(1, 1, error), hs.reply(0, 1), hs.reply(1, 1, error),
                        hs.reply(0, 1, 1)]
@@ -75,8 +75,8 @@ def test_random_batches_are_as_one_statement_each(server, db, table, sql, rng):
             requests = []
             for _ in range(12):
                 mod = rng.choice((["+", 10], ["-", 10], ["U", 10 * rng.randint(1, 9)]))
-                requests.append(hs.find_tokens(0, rng.choice((">=", "<=")), [rng.randint(1, 8)],
-                                               rng.randint(1, 4), 0, mod=mod))
+                requests.append(hs.find_words(0, rng.choice((">=", "<=")), [rng.randint(1, 8)],
+                                              rng.randint(1, 4), 0, mod=mod))
             for reply in client.pipeline(requests):
                 assert reply.code == 0 or reply == hs.reply(1, 1, 121), reply
                 total[reply.code] = total.get(reply.code, 0) + 1

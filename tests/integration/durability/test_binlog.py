@@ -184,8 +184,8 @@ def test_a_request_that_fails_half_way_is_not_in_the_binlog(make_server):
 
     def work():
         replies = twins.client.pipeline([
-            (6, "+", 2, 10, 10), hs.find_tokens(5, ">=", [2], 2, 0, mod=["+", 2]),
-            hs.find_tokens(5, "<=", [3], 3, 0, mod=["U", 50]), (6, "+", 2, 11, 11)])
+            (6, "+", 2, 10, 10), hs.find_words(5, ">=", [2], 2, 0, mod=["+", 2]),
+            hs.find_words(5, "<=", [3], 3, 0, mod=["U", 50]), (6, "+", 2, 11, 11)])
         assert [reply.code for reply in replies] == [0, 1, 1, 0]
     _, rows = twins.events_of(work)
     assert [line for line in rows if "@1=" in line] == [
@@ -217,9 +217,9 @@ def test_finds_on_other_tables_between_changes(make_server, engine):
     def work():
         change = ["U", "behind a find", None, 5]
         replies = twins.client.pipeline([
-            hs.find_tokens(1, "=", [99], 1, 0, mod=change), hs.find_tokens(5, "=", [1]),
-            hs.find_tokens(1, "=", [3], 1, 0, mod=change), hs.find_tokens(5, "=", [1]),
-            hs.find_tokens(1, "=", [2], 1, 0, mod=["D"])])
+            hs.find_words(1, "=", [99], 1, 0, mod=change), hs.find_words(5, "=", [1]),
+            hs.find_words(1, "=", [3], 1, 0, mod=change), hs.find_words(5, "=", [1]),
+            hs.find_words(1, "=", [2], 1, 0, mod=["D"])])
         assert [reply.code for reply in replies] == [0] * 5
 
     def in_sql():  # where the batch reads Aria, too, its commit has no Xid, and not two phases
@@ -241,7 +241,7 @@ def test_each_transaction_has_an_xid_of_its_own(make_server):
     client, other = server.hs_wr(), server.hs_wr()
     for one in (client, other):
         assert one.open_index(0, "h", "x", "", "v") == hs.reply(0, 1)
-    update, find = hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]), hs.find_tokens(0, "=", [1])
+    update, find = hs.find_words(0, "=", [1], 1, 0, mod=["+", 1]), hs.find_words(0, "=", [1])
     for requests in ([update], [find, update], [update, find, update]):
         for _ in range(10):
             # The find of one client stands before the write of the other in their batch, or behind it.
@@ -322,7 +322,7 @@ def test_a_first_row_that_is_refused_leaves_the_commit_its_two_phases(make_serve
     assert client.open_index(1, "two", "t", "", "v") == hs.OK
     refused = [0, "+", 2, 1, 9]
     done = ([0, "+", 2, 3, 9] if behind == "same statement"
-            else hs.find_tokens(1, "=", [2], 1, 0, mod=["U", 9]))
+            else hs.find_words(1, "=", [2], 1, 0, mod=["U", 9]))
     before = int(sql.status("Handler_prepare"))
     assert client.pipeline([refused, done])[0] == hs.reply(1, 1, 121)
     kinds = [row[2] for row in sql.rows("SHOW BINLOG EVENTS IN '%s'" % sql.row(

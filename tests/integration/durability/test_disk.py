@@ -98,7 +98,7 @@ def test_a_table_that_cannot_grow(disk_server, cache):
     def insert(ids):
         """The replies to inserts of these ids, each followed by a purchase, in one pipeline."""
         replies = client.pipeline([tokens for number in ids for tokens in (
-            (0, "+", 2, number, "x" * ROW_BYTES), hs.find_tokens(1, "=", [1], 1, 0, mod=["-", 1]))])
+            (0, "+", 2, number, "x" * ROW_BYTES), hs.find_words(1, "=", [1], 1, 0, mod=["-", 1]))])
         assert set(replies[1::2]) == {hs.counted(1)}
         return replies[::2]
     assert insert(range(20)) == [hs.OK] * 20

@@ -45,7 +45,7 @@ class Traffic:
             for key in self.rng.sample(range(number * self.rows, (number + 1) * self.rows),
                                        self.rng.randint(1, self.rows)):
                 new = marker(self.rng)
-                data.append(hs.line(*hs.find_tokens(0, "=", [key], 1, 0, mod=["U?", new])))
+                data.append(hs.line(*hs.find_words(0, "=", [key], 1, 0, mod=["U?", new])))
                 expected.setdefault(client, []).append(self.last[key])
                 # The middle of the text: the redo log leaves out bytes at both ends that stay the same.
                 self.promises.append((new[8:40], self.last[key]))

@@ -43,11 +43,11 @@ class Texts:
         self.finds = []    # (port, shown)
 
     def round(self):
-        find, expected = hs.line(*hs.find_tokens(0, "=", [1], 1, 0)), []
+        find, expected = hs.line(*hs.find_words(0, "=", [1], 1, 0)), []
         for number, client in enumerate(self.clients):
             new = marker(self.rng) if number < CONNECTIONS else None
             finds = new is None or number % 2 == 0
-            change = hs.line(*hs.find_tokens(0, "=", [1], 1, 0, mod=["U?", new])) if new else b""
+            change = hs.line(*hs.find_words(0, "=", [1], 1, 0, mod=["U?", new])) if new else b""
             client.send_raw(change + (find if finds else b""))
             expected.append((client, new, finds))
         for client, new, finds in expected:

@@ -40,8 +40,8 @@ class Conditions:
         self.sql.run("UPDATE du.du SET v = %s WHERE id = 1", new.decode())
 
     def request(self):
-        return hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", "=", 0, self.now)],
-                              mod=["U", 1, b"never"])
+        return hs.find_words(0, "=", [1], 1, 0, filters=[("F", "=", 0, self.now)],
+                             mod=["U", 1, b"never"])
 
     def round(self):
         """Returns the marker whose effect every client has seen."""
@@ -86,7 +86,7 @@ class TakenBack(Duplicates):
         self.sql.run("UPDATE du.du SET v = %s WHERE id = 10000", new.decode())
 
     def request(self):
-        return hs.find_tokens(1, ">=", [10000], 2, 0, mod=["U", 5])
+        return hs.find_words(1, ">=", [10000], 2, 0, mod=["U", 5])
 
 
 KINDS = [Conditions, Duplicates, TakenBack]
@@ -152,7 +152,7 @@ class Effect:
     def round(self):
         new = marker(self.rng)
         key = self.now if self.key is None else self.key
-        self.writer.send_raw(hs.line(*hs.find_tokens(0, "=", [key], 1, 0, mod=["U", new])))
+        self.writer.send_raw(hs.line(*hs.find_words(0, "=", [key], 1, 0, mod=["U", new])))
         wait_until(lambda: self.finder.find(0, "=", [self.asks_for]).cells[0] == new, 60,
                    "what the change has changed", step_s=0)
         assert self.writer.recv() == hs.reply(0, 1, 1)

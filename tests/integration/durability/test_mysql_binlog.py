@@ -40,7 +40,7 @@ def test_a_replica_has_the_rows(make_server, options):
     for row in range(1, 41, 3):
         assert index.update("=", [row], [row + 100, f"new{row}", b"x", '{"a": null}']) == hs.counted(1)
     assert number.modify(">", [20], ["+", 5], 100) == hs.counted(20)
-    hot = [hs.find_tokens(number.id, "=", [7], 1, 0, mod=["+", 1])] * 100  # one change of one row
+    hot = [hs.find_words(number.id, "=", [7], 1, 0, mod=["+", 1])] * 100  # one change of one row
     assert client.pipeline(hot) == [hs.counted(1)] * 100
     assert index.delete("=", [8]) == hs.counted(1)
     assert index.delete(">", [30], 5) == hs.counted(5)
@@ -186,7 +186,7 @@ def test_workers_beside_sql_on_few_rows(make_server, in_order):
         for step in range(60):
             row = 1 + (seed * 7 + step * 3) % 20
             good += sum(reply.code == 0 for reply in client.pipeline(
-                [hs.find_tokens(index.id, "=", [row], 1, 0, mod=["+", 1])] * 5))
+                [hs.find_words(index.id, "=", [row], 1, 0, mod=["+", 1])] * 5))
             new = 1000 * seed + step
             if rows.insert(new, 0, new).code == 0:
                 assert rows.delete("=", [new]) == hs.counted(1)

@@ -191,7 +191,7 @@ def test_values_for_the_auto_increment_column_beside_a_bulk_insert(pair, port):
         if port == "memcached":
             client.send(b"set @@t.1 0 0 3\r\none\r\nset @@t.1000002 0 0 3\r\nnew\r\n")
         else:
-            client.send_raw(b"".join(hs.line(*hs.find_tokens(0, "=", [k], 1, 0, mod=["U", new]))
+            client.send_raw(b"".join(hs.line(*hs.find_words(0, "=", [k], 1, 0, mod=["U", new]))
                                      for k, new in ((1, 1), (2, 1_000_002))))
         wait_until(lambda: int(sql.status(waits)) > before)
         assert sql.rows(f"SELECT id FROM {db}.t WHERE id > 1000") == []
@@ -212,8 +212,8 @@ def test_engines_mixed_in_one_pipeline(pair):
     requests = []
     for row in range(60):
         requests.append((row % 3, "+", 2, row // 4, row))
-        requests.append(hs.find_tokens(row % 3, ">=", [0], 3, 0, mod=["+", 1000, 1]))
-        requests.append(hs.find_tokens(row % 3, "=", [row], 1, 0, mod=["D"]))
+        requests.append(hs.find_words(row % 3, ">=", [0], 3, 0, mod=["+", 1000, 1]))
+        requests.append(hs.find_words(row % 3, "=", [row], 1, 0, mod=["D"]))
     codes = {reply.code for reply in client.pipeline(requests)}
     assert codes == {0, 1}
     pair.assert_equal()

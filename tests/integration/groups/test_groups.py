@@ -374,7 +374,7 @@ def test_what_became_of_a_token_can_be_asked(make_server):
     sql.run("INSERT INTO g.t VALUES (1, 5)")
     client = server.hs_wr()
     index = client.opened("g", "t", "", "n")
-    take_one = hs.find_tokens(index.id, "=", [1], 1, 0, mod=["-?", 1])
+    take_one = hs.find_words(index.id, "=", [1], 1, 0, mod=["-?", 1])
     assert client.request("T", "one", "?") == reply(0, 2, "unknown", 0)
     assert client.request("T", "one", *take_one) == reply(0, 1, 5)
     assert client.request("T", "one", "?") == reply(0, 2, "done", 1) and client.recv() == reply(0, 1, 5)

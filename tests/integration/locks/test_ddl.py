@@ -268,7 +268,7 @@ class Comings:
     def run(self, stopping):
         while not stopping.is_set():
             numbers = [self.rng.randrange(1000) for _ in range(8)]
-            requests = [hs.find_tokens(at % 2, "=", [number]) for at, number in enumerate(numbers)]
+            requests = [hs.find_words(at % 2, "=", [number]) for at, number in enumerate(numbers)]
             if self.writes:
                 requests[::2] = [(0, "+", 2, number, number) for number in numbers[::2]]
             for number, reply in zip(numbers, self.client.pipeline(requests)):
@@ -314,14 +314,14 @@ def test_children_that_come_while_their_parent_stays_open(server, db, sql):
     id_of, x_of = client.opened(db, "p", "", "id").id, client.opened(db, "p", "", "x").id
 
     def modified(index, keys, *mod):
-        replies = client.pipeline([hs.find_tokens(index, "=", [key], 1, 0, mod=mod) for key in keys])
+        replies = client.pipeline([hs.find_words(index, "=", [key], 1, 0, mod=mod) for key in keys])
         assert replies == [hs.counted(1)] * len(keys)
 
     def keep_open(crew):
         with server.hs_wr() as other:
             index = other.opened(db, "p", "", "x").id
             while not crew.stopping.is_set():
-                other.pipeline([hs.find_tokens(index, "=", [50], 1, 0, mod=["+", 1])] * 50)
+                other.pipeline([hs.find_words(index, "=", [50], 1, 0, mod=["+", 1])] * 50)
     with Crew() as crew:
         crew.start(keep_open, crew)
         modified(x_of, [1, 2], "U", 7)
@@ -358,7 +358,7 @@ def test_children_that_go_while_their_parent_waits_for_them(server, db, sql, sta
         crew.start(ddl.run, statement.format(db=db))
         wait_until(lambda: sql.rows("SELECT 1 FROM information_schema.processlist"
                                     " WHERE state = 'Waiting for table metadata lock'"), what="the DDL waits")
-        client.send(*hs.find_tokens(index, "=", [1], 1, 0, mod=["D"]))
+        client.send(*hs.find_words(index, "=", [1], 1, 0, mod=["D"]))
         wait_until(lambda: int(sql.status("Handlersocket_lock_waits")) > waits, what="the delete waits, too")
         owner.run("COMMIT")
         assert client.recv() == hs.counted(1)
@@ -374,15 +374,15 @@ def test_a_table_that_was_rebuilt_during_the_turn(server, db, sql):
     sql.run(f"INSERT INTO {db}.long SELECT seq, 0 FROM seq_1_to_100000")
     sql.run(f"CREATE TABLE {db}.b (id INT PRIMARY KEY, x INT, KEY (x))")
     sql.run(f"INSERT INTO {db}.b VALUES (1, 2)")
-    scan = hs.line(*hs.find_tokens(1, ">", [0], 1, 0, filters=[("F", "=", 0, 1)]))
+    scan = hs.line(*hs.find_words(1, ">", [0], 1, 0, filters=[("F", "=", 0, 1)]))
     for make in server.hs_rd, server.hs_wr:
         client = make(timeout_s=60)
         client.open_index(1, db, "long", "", "id", "x")
         client.open_index(2, db, "b", "x", "id,x")
         wait_until(lambda: sql.rows(f"SHOW OPEN TABLES FROM {db} LIKE 'b'")[0][2] == b"0")
-        requests = [scan] * 60 + [hs.line(*hs.find_tokens(2, "=", [2]))]
+        requests = [scan] * 60 + [hs.line(*hs.find_words(2, "=", [2]))]
         if make == server.hs_wr:
-            requests.append(hs.line(*hs.find_tokens(2, "=", [2], 1, 0, mod=["U", 1, 3])))
+            requests.append(hs.line(*hs.find_words(2, "=", [2], 1, 0, mod=["U", 1, 3])))
         before = sql.status("Handler_read_next")
         client.send_raw(b"".join(requests))
         wait_until(lambda: sql.status("Handler_read_next") > before + 100000)

@@ -38,8 +38,8 @@ def weigh(transaction, rows=200):
 def add_one(low, high):
     """One request that adds 1 to each row from low to high."""
     if low == high:
-        return hs.find_tokens(0, "=", [low], 1, 0, mod=["+", 1])
-    return hs.find_tokens(0, ">=", [low], high - low + 1, 0, mod=["+", 1])
+        return hs.find_words(0, "=", [low], 1, 0, mod=["+", 1])
+    return hs.find_words(0, ">=", [low], high - low + 1, 0, mod=["+", 1])
 
 
 def differences(sql, db, acknowledged):
@@ -147,7 +147,7 @@ class StormClient:
         if kind == 1:
             group = self.rng.randrange(2)
             rows = [row for row in range(1, ROWS + 1) if row % 2 == group]
-            return rows, hs.find_tokens(1, "=", [group], ROWS, 0, mod=["+", 1])
+            return rows, hs.find_words(1, "=", [group], ROWS, 0, mod=["+", 1])
         row = self.rng.randint(1, ROWS)
         return [row], add_one(row, row)
 

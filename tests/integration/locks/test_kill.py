@@ -25,7 +25,7 @@ def opened(server, db, port="hs_wr"):
 
 
 def add_one(row):
-    return hs.find_tokens(0, "=", [row], 1, 0, mod=["+", 1])
+    return hs.find_words(0, "=", [row], 1, 0, mod=["+", 1])
 
 
 def kill(sql, number, what=""):

@@ -111,7 +111,7 @@ def test_a_backup_that_keeps_commits_back_also_stops_changes_in_aria(make_server
     assert client.modify(0, "=", [1], ["+", 1]) == LOCKED
     assert sql.value("SELECT n FROM a.t") == b"0"
     # The request stands behind a change in InnoDB, whose commit waits.
-    client.send_raw(b"".join(hs.line(*hs.find_tokens(index_id, "=", [1], 1, 0, mod=["+", 1])) for index_id in (1, 0)))
+    client.send_raw(b"".join(hs.line(*hs.find_words(index_id, "=", [1], 1, 0, mod=["+", 1])) for index_id in (1, 0)))
     assert not client.readable(0.3)
     assert sql.value("SELECT n FROM a.t") == b"0"
     admin.run("BACKUP STAGE END")

@@ -30,11 +30,11 @@ def opened(server, db, port="hs_wr"):
 
 
 def add_one(row):
-    return hs.find_tokens(0, "=", [row], 1, 0, mod=["+", 1])
+    return hs.find_words(0, "=", [row], 1, 0, mod=["+", 1])
 
 
 def read(row):
-    return hs.find_tokens(0, "=", [row])
+    return hs.find_words(0, "=", [row])
 
 
 def lines(*requests):
@@ -49,7 +49,7 @@ def serve(clients, first_row=1000):
     """Each client changes and reads a row of its own, all clients at once."""
     for at, client in enumerate(clients):
         row = first_row + 10 * at
-        client.send_raw(lines(hs.find_tokens(0, "=", [row], 1, 0, mod=["U", 5]), read(row)))
+        client.send_raw(lines(hs.find_words(0, "=", [row], 1, 0, mod=["U", 5]), read(row)))
     for client in clients:
         assert client.recv(ANSWER_S) == hs.reply(0, 1, 1)
         assert client.recv(ANSWER_S) == hs.reply(0, 1, 5)
@@ -225,7 +225,7 @@ def test_a_request_over_many_rows_waits_for_one_of_them(server, db, table):
     holder = Transaction(server, db)
     assert holder.run("UPDATE lw SET u = u WHERE id = 150")
     client = opened(server, db)
-    client.send_raw(lines(hs.find_tokens(0, ">=", [100], 20, 0, mod=["+", 1]), read(100)))
+    client.send_raw(lines(hs.find_words(0, ">=", [100], 20, 0, mod=["+", 1]), read(100)))
     serve([opened(server, db)])
     nothing_yet(client)
     holder.rollback()
@@ -242,7 +242,7 @@ def test_order_behind_a_locked_row_is_kept(server, db, table, rng):
         client = opened(server, db)
         updates = [(rng.choice((50, 60, 70)), value) for value in range(1, 30)]
         client.send_raw(lines(*(request for row, value in updates for request in (
-            hs.find_tokens(0, "=", [row], 1, 0, mod=["U", value]), read(row)))))
+            hs.find_words(0, "=", [row], 1, 0, mod=["U", value]), read(row)))))
         serve([opened(server, db)])
         holder.commit()
         for _, value in updates:
@@ -312,7 +312,7 @@ def test_a_waiting_request_keeps_no_table_of_an_earlier_request(make_server):
         holders[name].run("BEGIN")
         holders[name].run(f"UPDATE {name} SET v = 2")
     for number, name in enumerate("ba"):
-        clients[name].send(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]))
+        clients[name].send(*hs.find_words(0, "=", [1], 1, 0, mod=["+", 1]))
         wait_until(lambda: int(sql.status("Handlersocket_lock_waits")) == number + 1)
     holders["b"].run("COMMIT")
     assert clients["b"].recv() == hs.reply(0, 1, 1)

@@ -11,7 +11,7 @@ from server import wait_until
 pytestmark = pytest.mark.sanitized("mariadb", "mysql")
 
 CLIENTS = 32
-TAKE = hs.line(*hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-", 1]))
+TAKE = hs.line(*hs.find_words(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-", 1]))
 TAKEN = hs.counted(1)
 STOCK = 1_000_000
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from hs import OK, counted, find_tokens, reply
+from hs import OK, counted, find_words, reply
 from load import Crew
 from rowhistory import Event, History
 from server import is_mysql
@@ -94,7 +94,7 @@ class Player:
 
     def read(self, row):
         limit = self.rng.randint(-5, 300)
-        tokens = find_tokens(self.counted, "=", [row], 1, 0, filters=[("F", ">", 0, limit)])
+        tokens = find_words(self.counted, "=", [row], 1, 0, filters=[("F", ">", 0, limit)])
 
         def answered(reply):
             seen = state_of(self.COUNTED, reply.cells) if reply.cells else None
@@ -109,8 +109,8 @@ class Player:
         limit = self.rng.randint(0, 20)
         operator = self.rng.choice("FW")
         filters = [(operator, ">", 0, limit), ("F", ">", 2, "2020-01-01")]
-        tokens = find_tokens(self.counted, "=", [row], 1, 0, filters=filters,
-                             mod=["-?", -1, stock, amount])
+        tokens = find_words(self.counted, "=", [row], 1, 0, filters=filters,
+                            mod=["-?", -1, stock, amount])
 
         def changed(state):
             after = dict(state, ver=state["ver"] + 1, stock=state["stock"] - stock)
@@ -132,7 +132,7 @@ class Player:
 
     def add(self, row):
         stock, amount = self.rng.randint(-3, 9), self.rng.choice(("-2.25", "1", "7"))
-        tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+?", 1, stock, amount])
+        tokens = find_words(self.counted, "=", [row], 1, 0, mod=["+?", 1, stock, amount])
         return tokens, self.adds(row, stock, amount)
 
     def adds(self, row, stock, amount):
@@ -150,7 +150,7 @@ class Player:
 
     def count(self, row):
         """Without `?` the answer is only the number of rows."""
-        tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+", 1, 1, None])
+        tokens = find_words(self.counted, "=", [row], 1, 0, mod=["+", 1, 1, None])
 
         def answered(reply):
             if self.is_refused(reply):
@@ -164,9 +164,9 @@ class Player:
     def overflow(self, row):
         """The request is refused, and leaves the row as it was before."""
         if self.rng.random() < 0.5:
-            tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["+?", 1, 3000000000, "1"])
+            tokens = find_words(self.counted, "=", [row], 1, 0, mod=["+?", 1, 3000000000, "1"])
         else:
-            tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", 5, b"longer than before" * 99, b"x" * 50, 1])
+            tokens = find_words(self.named, "=", [row], 1, 0, mod=["U?", 5, b"longer than before" * 99, b"x" * 50, 1])
 
         def answered(reply):
             if not self.is_refused(reply):
@@ -178,7 +178,7 @@ class Player:
         version, stock = self.versions(), self.rng.randint(0, 300)
         name = self.rng.choice((b"", None, b"n%d" % version, "\u00e4\u4e2d\U0001f600".encode()))
         note = self.rng.choice((None, b"", b"\x00\x01\xff%d" % version, b"%d" % version * 2000))
-        tokens = find_tokens(self.named, "=", [row], 1, 0, mod=["U?", version, note, name, stock])
+        tokens = find_words(self.named, "=", [row], 1, 0, mod=["U?", version, note, name, stock])
 
         def answered(reply):
             if self.is_refused(reply):
@@ -189,7 +189,7 @@ class Player:
         return tokens, answered
 
     def delete(self, row):
-        tokens = find_tokens(self.counted, "=", [row], 1, 0, mod=["D?"])
+        tokens = find_words(self.counted, "=", [row], 1, 0, mod=["D?"])
 
         def answered(reply):
             assert reply.code == 0, reply
@@ -270,8 +270,8 @@ def test_a_key_that_changes_by_itself_is_not_merged(server, db, sql):
     assert client.open_index(0, db, "t", "", "n") == OK
 
     def change(row, *mod):
-        return find_tokens(0, "=", [row, key], 1, 0, mod=mod)
+        return find_words(0, "=", [row, key], 1, 0, mod=mod)
     assert client.pipeline([change(1, "+", 1)] * 3) == [counted(1), counted(0), counted(0)]
-    assert client.pipeline([change(2, "-?", 1), find_tokens(0, "=", [2, key]), change(2, "D?")]) == [
+    assert client.pipeline([change(2, "-?", 1), find_words(0, "=", [2, key]), change(2, "D?")]) == [
         reply(0, 1, 10), reply(0, 1), reply(0, 1)]
     assert sql.rows("SELECT id, n FROM t ORDER BY id") == [(b"1", b"11"), (b"2", b"9")]

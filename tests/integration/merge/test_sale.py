@@ -122,10 +122,10 @@ def test_requests_of_one_connection_take_effect_in_order(server, db, sql, wr):
         assert other.open_index(0, db, "t", "PRIMARY", "n", "n") == hs.OK
 
     def request(row, operator, value, *modification):
-        return hs.find_tokens(index.id, "=", [row], 1, 0, filters=[("F", operator, 0, value)],
-                              mod=list(modification))
+        return hs.find_words(index.id, "=", [row], 1, 0, filters=[("F", operator, 0, value)],
+                             mod=list(modification))
     for other in others:  # other requests in the same batch
-        other.send_raw(hs.line(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 0])) * 20)
+        other.send_raw(hs.line(*hs.find_words(0, "=", [1], 1, 0, mod=["+", 0])) * 20)
     replies = index.client.pipeline([
         request(1, "=", 10, "U", 20),       # 1: 10 -> 20
         request(1, "=", 10, "-?", 1),       # the condition does not hold any more
@@ -149,7 +149,7 @@ def test_one_request_that_is_wrong_fails_alone(server, db, sql, wr):
     index = wr("t", "PRIMARY", "n")
     lines = [(["+", 1], hs.counted(1)), (["+", 200], None), (["-", 2], hs.counted(1)),
              (["U", "abc"], None), (["+?", 3], hs.reply(0, 1, 99))]
-    replies = index.client.pipeline([hs.find_tokens(index.id, "=", [1], 1, 0, mod=mod)
+    replies = index.client.pipeline([hs.find_words(index.id, "=", [1], 1, 0, mod=mod)
                                      for mod, _ in lines])
     for reply, (_, expected) in zip(replies, lines):
         if expected is None:
@@ -187,8 +187,8 @@ class Greedy:
     def __init__(self, server, db, depth):
         self.client = server.hs_wr()
         assert self.client.open_index(0, db, "stock", "PRIMARY", "stock", "stock") == hs.OK
-        self.line = hs.line(*hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, KEEP)],
-                                            mod=["-", 1]))
+        self.line = hs.line(*hs.find_words(0, "=", [1], 1, 0, filters=[("F", ">", 0, KEEP)],
+                                           mod=["-", 1]))
         self.client.sock.setblocking(False)
         self.depth, self.under_way, self.unsent = depth, 0, b""
 

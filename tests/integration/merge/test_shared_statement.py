@@ -2,7 +2,7 @@
 
 import pytest
 
-from hs import OK, counted, find_tokens
+from hs import OK, counted, find_words
 from load import worker_ids
 
 TABLE = ("CREATE TABLE t (id INT PRIMARY KEY, x TINYINT NOT NULL, u INT UNIQUE, p INT DEFAULT 1,"
@@ -43,10 +43,10 @@ def test_updates_fail_alone(sql, table, hs_wr, db):
     for row in range(1, 21):
         x, u, p = values.get(row, (2, 100 + row, 2))
         note = "n" * row * 400
-        requests.append((find_tokens(index, "=", [row], 1, 0, mod=["U", x, u, p, note]),
+        requests.append((find_words(index, "=", [row], 1, 0, mod=["U", x, u, p, note]),
                          f"UPDATE t SET x = {x or 'NULL'}, u = {u}, p = {p}, note = '{note}' WHERE id = {row}"))
     # Request 9 finds that 8 has moved its row away, but 109 is taken.
-    requests.insert(9, (find_tokens(index, "=", [9], 1, 0, mod=["U", 2, 107, 1, ""]),
+    requests.insert(9, (find_words(index, "=", [9], 1, 0, mod=["U", 2, 107, 1, ""]),
                         "UPDATE t SET x = 2, u = 107, p = 1, note = '' WHERE id = 9"))
     answers = play(hs_wr, sql, requests)
     assert [answer.code for answer in answers].count(1) == 5
@@ -73,14 +73,14 @@ def test_other_requests_between_requests_of_one_kind(sql, table, hs_wr, db):
     index = hs_wr.opened(db, "t", "", "x,u").id
     add = hs_wr.opened(db, "t", "", "x").id
     requests = [
-        (find_tokens(index, "=", [1], 1, 0, mod=["U", 120, 101]), "UPDATE t SET x = 120, u = 101 WHERE id = 1"),
-        (find_tokens(index, "=", [2], 1, 0, mod=["D"]), "DELETE FROM t WHERE id = 2"),
-        (find_tokens(index, "=", [3], 1, 0, mod=["D"]), "DELETE FROM t WHERE id = 3"),
-        (find_tokens(add, "<=", [5], 9, 0, mod=["+", 10]), "UPDATE t SET x = x + 10 WHERE id <= 5"),
-        (find_tokens(index, "=", [4], 1, 0, mod=["U", 7, 104]), "UPDATE t SET x = 7, u = 104 WHERE id = 4"),
-        (find_tokens(index, "=", [5], 1, 0, mod=["U", 7, 104]), "UPDATE t SET x = 7, u = 104 WHERE id = 5"),
-        (find_tokens(add, ">=", [18], 9, 0, mod=["+", 10]), "UPDATE t SET x = x + 10 WHERE id >= 18"),
-        (find_tokens(index, "=", [6], 1, 0, mod=["U", 7, 106]), "UPDATE t SET x = 7, u = 106 WHERE id = 6"),
+        (find_words(index, "=", [1], 1, 0, mod=["U", 120, 101]), "UPDATE t SET x = 120, u = 101 WHERE id = 1"),
+        (find_words(index, "=", [2], 1, 0, mod=["D"]), "DELETE FROM t WHERE id = 2"),
+        (find_words(index, "=", [3], 1, 0, mod=["D"]), "DELETE FROM t WHERE id = 3"),
+        (find_words(add, "<=", [5], 9, 0, mod=["+", 10]), "UPDATE t SET x = x + 10 WHERE id <= 5"),
+        (find_words(index, "=", [4], 1, 0, mod=["U", 7, 104]), "UPDATE t SET x = 7, u = 104 WHERE id = 4"),
+        (find_words(index, "=", [5], 1, 0, mod=["U", 7, 104]), "UPDATE t SET x = 7, u = 104 WHERE id = 5"),
+        (find_words(add, ">=", [18], 9, 0, mod=["+", 10]), "UPDATE t SET x = x + 10 WHERE id >= 18"),
+        (find_words(index, "=", [6], 1, 0, mod=["U", 7, 106]), "UPDATE t SET x = 7, u = 106 WHERE id = 6"),
     ]
     answers = play(hs_wr, sql, requests)
     assert [answer.code for answer in answers] == [0, 0, 0, 1, 0, 1, 0, 0]
@@ -95,9 +95,9 @@ def test_requests_that_leave_room_for_more_rows(sql, hs_wr, db, key):
     sql.run("INSERT INTO t SELECT seq, 100 - seq, 100 - seq, 100 - seq, 0 FROM seq_1_to_99")
     index = hs_wr.opened(db, "t", key, "x").id
     keys = (3, "abc", 4, 5, 300, 6)
-    answers = hs_wr.pipeline([find_tokens(index, "=", [value], 2, 0, mod=["U", 7]) for value in keys])
+    answers = hs_wr.pipeline([find_words(index, "=", [value], 2, 0, mod=["U", 7]) for value in keys])
     assert answers == [counted(0 if value in ("abc", 300) else 1) for value in keys]
-    answers = hs_wr.pipeline([find_tokens(index, "=", [value], 2, 0, mod=["D"]) for value in (7, "abc", 8)])
+    answers = hs_wr.pipeline([find_words(index, "=", [value], 2, 0, mod=["D"]) for value in (7, "abc", 8)])
     assert answers == [counted(1), counted(0), counted(1)]
     assert sql.rows("SELECT u FROM t WHERE x = 7 ORDER BY u") == [(b"3",), (b"4",), (b"5",), (b"6",)]
     assert sql.rows("SELECT u FROM t RIGHT JOIN seq_1_to_99 ON u = seq WHERE id IS NULL") == [(None,)] * 2
@@ -111,7 +111,7 @@ def test_several_floats_of_one_text_change_together(sql, hs_wr, db):
     index = hs_wr.opened(db, "t", "", "x").id
     text = sql.value("SELECT f FROM t WHERE x = 5")
     assert text == sql.value("SELECT f FROM t WHERE x = 99")
-    answers = hs_wr.pipeline([find_tokens(index, "=", [value], 9, 0, mod=["+", 1]) for value in ("0.5", text, "0.5")])
+    answers = hs_wr.pipeline([find_words(index, "=", [value], 9, 0, mod=["+", 1]) for value in ("0.5", text, "0.5")])
     assert answers[0] == answers[2] == counted(1)
     assert answers[1].code == 1
     assert sql.rows("SELECT x FROM t ORDER BY x") == [(b"3",), (b"5",), (b"99",)]
@@ -125,7 +125,7 @@ def test_each_row_has_its_own_time(sql, hs_wr, db):
     whole, x = hs_wr.opened(db, "t", "", "id,x").id, hs_wr.opened(db, "t", "", "x").id
     assert set(hs_wr.pipeline([[whole, "+", 2, row, 0] for row in range(100)])) == {OK}
     assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e <> t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
-    assert set(hs_wr.pipeline([find_tokens(x, "=", [row], 1, 0, mod=["U", 1]) for row in range(100)])) == {counted(1)}
+    assert set(hs_wr.pipeline([find_words(x, "=", [row], 1, 0, mod=["U", 1]) for row in range(100)])) == {counted(1)}
     assert sql.value("SELECT COUNT(DISTINCT d) > 1 AND SUM(d <> t OR e > t + INTERVAL 1 DAY) = 0 FROM t") == b"1"
 
 

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.san
 
 TABLE = "rowsocket_tokens.sql"
 STOCK = 1_000_000
-TAKE = hs.find_tokens(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
+TAKE = hs.find_words(0, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
 
 
 def make_stock(server, db="shop", stock=1000):
@@ -93,8 +93,8 @@ def test_requests_of_one_batch_change_their_row_once(shop):
 def test_requests_with_and_without_a_token_and_groups_share_a_row(shop):
     client, sql = opened(shop), shop.sql()
     rows = merged(sql)[0]
-    none = ("T", "none", *hs.find_tokens(0, "=", [9], 1, 0, mod=["-?", 1]))
-    wrong = ("T", "wrong", *hs.find_tokens(0, "=", [1], 1, 0, mod=["U", "many"]))
+    none = ("T", "none", *hs.find_words(0, "=", [9], 1, 0, mod=["-?", 1]))
+    wrong = ("T", "wrong", *hs.find_words(0, "=", [1], 1, 0, mod=["U", "many"]))
     group = (["G", 1], ["R", *TAKE])
     answers = client.pipeline([once("a"), TAKE, wrong, once("b"), *group, once("a"), none, TAKE, once("b", TAKE[:-1] + [2]), once("c")])
     assert answers[:2] == [hs.reply(0, 1, 1000), hs.reply(0, 1, 999)]
@@ -128,7 +128,7 @@ def test_an_answer_that_is_too_large_to_be_kept(shop):
     sql.run("CREATE TABLE shop.large (id INT PRIMARY KEY, v LONGTEXT) ENGINE=InnoDB")
     sql.run("INSERT INTO shop.large VALUES (1, REPEAT('x', 65000)), (2, REPEAT('x', 66000))")
     assert client.open_index(3, "shop", "large", "", "v") == hs.OK
-    change = [hs.find_tokens(3, "=", [number], 1, 0, mod=["U?", "new"]) for number in (1, 2)]
+    change = [hs.find_words(3, "=", [number], 1, 0, mod=["U?", "new"]) for number in (1, 2)]
     assert client.request(*once("a", change[0])) == hs.reply(0, 1, b"x" * 65000)
     assert client.request(*once("b", change[1])) == hs.refused(1, "resultsize")
     assert sql.rows("SELECT id, LENGTH(v) FROM shop.large") == [(b"1", b"3"), (b"2", b"66000")]
@@ -147,7 +147,7 @@ def test_a_condition_that_failed_is_an_answer_too(shop):
 def test_another_request_with_the_same_token_is_an_error(shop):
     client, sql = opened(shop), shop.sql()
     assert client.request(*once("a")) == hs.reply(0, 1, 1000)
-    two = hs.find_tokens(0, "=", [2], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
+    two = hs.find_words(0, "=", [2], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
     assert client.request(*once("a", two)) == hs.refused(1, "tokendiffers")
     assert client.open_index(1, "shop", "stock", "PRIMARY", "id", "stock") == hs.OK
     assert client.request("T", "a", 1, *TAKE[1:]) == hs.refused(1, "tokendiffers")

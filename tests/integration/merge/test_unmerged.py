@@ -24,7 +24,7 @@ TABLES = {
 }
 ELSEWHERE = ("engine", "table", "versioned") if is_mysql() else ()  # what MySQL does not have, or is not served there
 REFUSED = ("trigger", "versioned")
-ADD = hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1])
+ADD = hs.find_words(0, "=", [1], 1, 0, mod=["+", 1])
 
 
 def opened(client, db, index=""):

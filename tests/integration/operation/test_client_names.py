@@ -9,7 +9,7 @@ import pytest
 import hs
 import mc
 import resp
-from hs import OK, find_tokens, line, refused
+from hs import OK, find_words, line, refused
 from mc_tables import Container
 from private_servers import create, remove
 from server import REPOSITORY, wait_until
@@ -89,8 +89,8 @@ def test_a_slow_request_has_the_name_under_which_it_was_sent(server, sql):
     sql.run("SET GLOBAL long_query_time = 0")
     try:
         # One pipeline, a name for each request in it: what a traced request is.
-        handlersocket.send_raw(b"N\ttrace-7\n" + line(*find_tokens(0, "=", [7])) + b"N\ttrace-8\n" +
-                               line(*find_tokens(0, "=", [8])) + b"N\n" + line(*find_tokens(0, "=", [9])))
+        handlersocket.send_raw(b"N\ttrace-7\n" + line(*find_words(0, "=", [7])) + b"N\ttrace-8\n" +
+                               line(*find_words(0, "=", [8])) + b"N\n" + line(*find_words(0, "=", [9])))
         assert [handlersocket.recv().code for _ in range(6)] == [0] * 6
         text.send(b"client_name trace-1\r\nmg @@items.1 v\r\nclient_name trace-2\r\nmg @@items.2 v\r\n")
         assert [text.line() for _ in range(4)] == [b"OK", b"EN", b"OK", b"EN"]
@@ -134,7 +134,7 @@ def test_the_doctor_names_a_client_that_does_not_read(server, sql):
     client = hs.Client(("127.0.0.1", int(server.env["HS_PORT"])), receive_buffer_bytes=4096)
     client.opened("shop", "wide", "", "v")
     assert client.request("N", "deaf-1") == OK
-    client.send_raw(line(*find_tokens(0, "=", [1], 1, 0)) * 50)
+    client.send_raw(line(*find_words(0, "=", [1], 1, 0)) * 50)
     said = []
     wait_until(lambda: said.append(ask(server, "rowsocket-doctor", "--live", "--interval", "0.3")) or " deaf-1 127.0.0.1:" in said[-1],
                30, "the client's name in what the doctor says")

@@ -11,7 +11,7 @@ import hs
 import logins
 import resp
 from doctor import NOTHING, busy, doctor, finds_nothing, says
-from hs import OK, find_tokens, line
+from hs import OK, find_words, line
 from server import REPOSITORY, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -44,7 +44,7 @@ def test_the_transaction_that_holds_a_row_is_named(table, server, wr):
     index, owner = wr("t", "", "x"), server.sql(table)
     owner.run("BEGIN")
     owner.run("UPDATE t SET x = 7 WHERE id = 3")
-    index.client.send(*find_tokens(index.id, "=", [3], 1, 0, mod=["U", 9]))
+    index.client.send(*find_words(index.id, "=", [3], 1, 0, mod=["U", 9]))
     says(server, "1 connections wait for rows", f"connection {int(owner.value('SELECT CONNECTION_ID()'))} of SQL (root@localhost)",
          "executes nothing now", "KILL")
     owner.run("COMMIT")
@@ -76,7 +76,7 @@ def test_an_account_that_sees_nothing_is_not_told_that_nothing_is_wrong(table, s
 
 def test_a_hot_row_is_named(table, server, rd):
     index = rd("t", "", "x")
-    request = line(*find_tokens(index.id, "=", [77], 1, 0))
+    request = line(*find_words(index.id, "=", [77], 1, 0))
     with busy(lambda: index.client.pipeline_deep(request * 200, 200)):
         says(server, "is for one: ", f"{table}.t PRIMARY 77")
 
@@ -89,7 +89,7 @@ def test_clients_that_do_not_read_are_named(make_server):
     sql.run("INSERT INTO wide.t VALUES (1, REPEAT('x', 1000000))")
     client = hs.Client(("127.0.0.1", int(server.env["HS_PORT"])), receive_buffer_bytes=4096)
     index = client.opened("wide", "t", "", "v")
-    client.send_raw(line(*find_tokens(index.id, "=", [1], 1, 0)) * 50)
+    client.send_raw(line(*find_words(index.id, "=", [1], 1, 0)) * 50)
     says(server, "that their clients do not read", "SET GLOBAL handlersocket_kill_connection = ID")
     client.close()
 

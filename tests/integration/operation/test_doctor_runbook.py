@@ -16,7 +16,7 @@ import pytest
 
 import hs
 from doctor import NOTHING, busy, doctor, finds_nothing, says
-from hs import find_tokens, line
+from hs import find_words, line
 from load import BINLOG_OPTIONS
 from lostcache import OPTIONS as SLOW_DISK
 from server import REPOSITORY, is_mysql, wait_until
@@ -42,7 +42,7 @@ def writer(server):
 
 
 def send_update(index, key):
-    index.client.send(*find_tokens(index.id, "=", [key], 1, 0, mod=["U", 9]))
+    index.client.send(*find_words(index.id, "=", [key], 1, 0, mod=["U", 9]))
 
 
 def test_a_slow_disk(make_server, cache):
@@ -233,7 +233,7 @@ def test_one_client_among_many(make_server):
         other.ask_for_nothing()
     index = server.hs_rd().opened("d", "t", "", "x")
     assert index.client.request("N", "import") == hs.OK
-    requests = b"".join(line(*find_tokens(index.id, "=", [number], 1, 0)) for number in range(1, 101))
+    requests = b"".join(line(*find_words(index.id, "=", [number], 1, 0)) for number in range(1, 101))
     other = others[0].opened("d", "t", "", "x")
     with busy(lambda: index.client.pipeline_deep(requests, 100)), busy(lambda: other.find("=", [1])):
         says(server, "one of 13 connections asks for", " import 127.0.0.1:", "_kill_connection = ")

@@ -5,7 +5,7 @@ import pytest
 import mc
 import resp
 from groups import APPLIED, required
-from hs import counted, find_tokens, line
+from hs import counted, find_words, line
 from server import wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -55,7 +55,7 @@ def test_the_rows_that_are_asked_for_are_named_and_counted(table, sql, rd):
 
 def test_requests_that_share_a_change_are_counted_as_merged(table, sql, wr):
     index = wr("t", "", "x")
-    request = line(*find_tokens(index.id, "=", [3, "three"], 1, 0, mod=["+", 1]))
+    request = line(*find_words(index.id, "=", [3, "three"], 1, 0, mod=["+", 1]))
     assert len(index.client.pipeline_deep(request * 60, 60)) == 60
     row = wait_for(sql, table, ("t", "PRIMARY", "3,three"), 60)
     assert row["merged"] > 30
@@ -67,7 +67,7 @@ def test_the_row_that_is_waited_for_is_named_with_the_time(table, server, sql, w
     owner.run("BEGIN")
     owner.run("UPDATE t SET x = 7 WHERE a = 2")
     waits = sql.status("Handlersocket_lock_waits")
-    index.client.send(*find_tokens(index.id, "=", [2, "two"], 1, 0, mod=["U", 9]))
+    index.client.send(*find_words(index.id, "=", [2, "two"], 1, 0, mod=["U", 9]))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 1, what="a lock wait")
     owner.run("COMMIT")
     assert index.client.recv() == counted(1)
@@ -81,7 +81,7 @@ def test_many_that_wait_for_a_row_are_counted_once_each(table, server, sql):
     owner.run("UPDATE t SET x = 7 WHERE a = 2")
     waits = sql.status("Handlersocket_lock_waits")
     for index in writers:
-        index.client.send(*find_tokens(index.id, "=", [2, "two"], 1, 0, mod=["+", 1]))
+        index.client.send(*find_words(index.id, "=", [2, "two"], 1, 0, mod=["+", 1]))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 8, what="the lock waits")
     owner.run("COMMIT")
     assert [index.client.recv() for index in writers] == [counted(1)] * 8

@@ -8,7 +8,7 @@ import pytest
 import hs
 import mc
 import resp
-from hs import counted, find_tokens
+from hs import counted, find_words
 from server import is_mysql, is_server_before, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -43,8 +43,8 @@ def wait_for(sql, count, *key, plugin="handlersocket"):
 
 
 def test_a_client_that_sends_slowly_is_no_slow_server(table, sql, rd, wr):
-    for index, line, mode, verb in ((rd("t", "", "x"), find_tokens(0, "=", [1]), "mode=rd", "find"),
-                                    (wr("t", "", "x"), find_tokens(0, "=", [2], 1, 0, mod=["U", 9]), "mode=wr", "update")):
+    for index, line, mode, verb in ((rd("t", "", "x"), find_words(0, "=", [1]), "mode=rd", "find"),
+                                    (wr("t", "", "x"), find_words(0, "=", [2], 1, 0, mod=["U", 9]), "mode=wr", "update")):
         line = hs.line(index.id, *line[1:])
         for part in (line[:2], line[2:5], line[5:]):
             time.sleep(0.3)
@@ -95,7 +95,7 @@ def test_a_lock_wait_is_counted_from_its_beginning_to_the_answer(table, server, 
     owner.run("BEGIN")
     owner.run("UPDATE t SET x = 7 WHERE id = 3")
     waits = sql.status("Handlersocket_lock_waits")
-    writes.client.send(*find_tokens(writes.id, "=", [3], 1, 0, mod=["U", 9]))
+    writes.client.send(*find_words(writes.id, "=", [3], 1, 0, mod=["U", 9]))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 1, what="a lock wait")
     began = time.perf_counter()
     owner.run("COMMIT")
@@ -114,7 +114,7 @@ def test_the_phases_of_many_that_wait_for_one_row_are_not_longer_than_the_whole(
     owner.run("UPDATE t SET x = 7 WHERE id = 3")
     waits = sql.status("Handlersocket_lock_waits")
     for index in writers:
-        index.client.send(*find_tokens(index.id, "=", [3], 1, 0, mod=["+", 1]))
+        index.client.send(*find_words(index.id, "=", [3], 1, 0, mod=["+", 1]))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 8, what="the lock waits")
     began = time.perf_counter()
     sql.row("SELECT SLEEP(0.2)")

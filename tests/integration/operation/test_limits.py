@@ -145,7 +145,7 @@ def test_times_in_in_lists_take_no_memory_of_their_own(make_server):
     for client in clients:
         assert client.open_index(0, "l", "d", "", "id") == OK
     days = [b"2024-01-01 %02d:00:00" % (number % 24) for number in range(10_000)]
-    request = line(*hs.find_tokens(0, "=", [days[0]], 1, 0, within=(0, days)))
+    request = line(*hs.find_words(0, "=", [days[0]], 1, 0, within=(0, days)))
 
     before = resident_kib(server)
     for client in clients:
@@ -166,7 +166,7 @@ def test_rows_that_one_request_changes(make_server):
     assert client.open_index(0, "l", "w", "", "v") == OK
 
     def changed(keys):
-        return client.request(*hs.find_tokens(0, "=", [""], len(keys), within=(0, keys), mod=["U", 1]))
+        return client.request(*hs.find_words(0, "=", [""], len(keys), within=(0, keys), mod=["U", 1]))
 
     assert changed([7] * 30_000) == reply(0, 1, 1)
     assert changed(range(1, 21_001)) == reply(0, 1, 21_000)
@@ -439,7 +439,7 @@ def test_the_memory_of_large_keys_is_given_back_while_their_table_stays_open(mak
             assert one.open_index(number, "l", "t", f"k{number}", "id") == OK
 
     def asked(number, key):
-        return line(*hs.find_tokens(number, "=", [key], 1, 0, mod=mod))
+        return line(*hs.find_words(number, "=", [key], 1, 0, mod=mod))
     nothing = reply(0, 1, 0) if mod else reply(0, 1)
     large = b"x" * 15_000_000
     pings = asked(0, "short") * 5000

@@ -79,7 +79,7 @@ def test_state_of_a_thread_that_ended_since(watched):
     with long_line(watched):
         holder = Transaction(watched, "pl")
         holder.run("UPDATE t SET n = 5 WHERE id = 1")
-        client.send(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]))
+        client.send(*hs.find_words(0, "=", [1], 1, 0, mod=["+", 1]))
         waiting = wait_until(lambda: ids_of(sql, LANE_THREADS), what="a wait in the lane")
         with list_made_now(watched) as read:
             holder.commit()

@@ -57,15 +57,15 @@ def test_requests_mean_the_same_whatever_sql_sessions_begin_with(make_server, op
     first = clients[0]
     assert first.pipeline([[0, "+", 3, key, b"a", 10] for key in range(1, 6)]) == [OK] * 5
     assert first.insert(0, [1, b"b", 1]) == hs.reply(1, 1, 121)
-    take = hs.find_tokens(1, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
+    take = hs.find_words(1, "=", [1], 1, 0, filters=[("F", ">", 0, 3)], mod=["-?", 1])
     for client in clients:
         client.send_raw(hs.line(*take) * 4)
     shown = [client.recv() for client in clients for _ in range(4)]
     assert sorted(shown, key=str) == sorted(
         [hs.reply(0, 1, number) for number in range(4, 11)] + [hs.reply(0, 1)] * 5, key=str)
-    assert first.pipeline([hs.find_tokens(0, "=", [2], 1, 0, mod=["U", 2, b"c", 7]),
-                           hs.find_tokens(0, "=", [3], 1, 0, mod=["D"]),
-                           hs.find_tokens(0, "=", [2], 1, 0)]) == [
+    assert first.pipeline([hs.find_words(0, "=", [2], 1, 0, mod=["U", 2, b"c", 7]),
+                           hs.find_words(0, "=", [3], 1, 0, mod=["D"]),
+                           hs.find_words(0, "=", [2], 1, 0)]) == [
         hs.reply(0, 1, 1), hs.reply(0, 1, 1), hs.reply(0, 3, 2, b"c", 7)]
     reader = server.hs_rd()
     assert reader.open_index(0, "so", "t", "", "id,v,n").code == 0
@@ -90,7 +90,7 @@ def test_a_thread_pool_that_is_loaded_later_makes_no_worker_wait(make_server):
             assert client.open_index(0, "so", "t", "", "n") == OK
         holder.run("BEGIN")
         holder.run("UPDATE so.t SET n = 5 WHERE id = 1")
-        waiting.send(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]))
+        waiting.send(*hs.find_words(0, "=", [1], 1, 0, mod=["+", 1]))
         wait_until(lambda: sql.value(waits) != b"0", 20, "a wait")
         assert free.modify(0, "=", [2], ["+", 1]) == hs.counted(1)
         assert not waiting.readable(0), "the row is still locked"
@@ -114,7 +114,7 @@ def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
     assert client.open_index(0, "SO", "STÖCK", "", "n").code == 0
     assert client.open_index(1, "so", "stöck", "", "n").code == 0
     merged = int(sql.status("Handlersocket_merged_requests"))
-    assert client.pipeline([hs.find_tokens(number % 2, "=", [1], 1, 0, mod=["-?", 1])
+    assert client.pipeline([hs.find_words(number % 2, "=", [1], 1, 0, mod=["-?", 1])
                             for number in range(4)]) == [hs.reply(0, 1, 10 - taken)
                                                          for taken in range(4)]
     assert int(sql.status("Handlersocket_merged_requests")) == merged + 4
@@ -135,8 +135,8 @@ def test_a_write_behind_a_find_of_another_client_has_no_snapshot(make_server):
     assert client.open_index(0, "so", "t", "", "n").code == 0
 
     def add_to(row):
-        return hs.find_tokens(0, "=", [row], 1, 0, mod=["+", 1])
-    requests = [add_to(1), hs.find_tokens(0, "=", [1]), *(add_to(row) for row in range(3, 101)), add_to(2)]
+        return hs.find_words(0, "=", [row], 1, 0, mod=["+", 1])
+    requests = [add_to(1), hs.find_words(0, "=", [1]), *(add_to(row) for row in range(3, 101)), add_to(2)]
     with Crew() as crew:
         def add():
             other = server.sql("so")
@@ -221,8 +221,8 @@ def test_a_server_that_does_not_write_says_so_and_lives(make_server, option):
     server.start(options=[option])
     client = server.hs_wr()
     assert client.open_index(0, "so", "t", "", "id,n").code == 0
-    for request in ([0, "+", 2, 2, 1], hs.find_tokens(0, "=", [1], 1, 0, mod=["U", 1, 7]),
-                    hs.find_tokens(0, "=", [1], 1, 0, mod=["D"])):
+    for request in ([0, "+", 2, 2, 1], hs.find_words(0, "=", [1], 1, 0, mod=["U", 1, 7]),
+                    hs.find_words(0, "=", [1], 1, 0, mod=["D"])):
         assert client.request(*request).code != 0
     reader = server.hs_rd()
     assert reader.open_index(0, "so", "t", "", "id,n").code == 0

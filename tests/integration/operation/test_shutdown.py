@@ -159,7 +159,7 @@ def test_uninstall_while_a_client_waits_for_a_lock(make_server):
     holder.run("UPDATE waiting.t SET n = 5 WHERE id = 1")
     client = server.hs_wr()
     assert client.open_index(0, "waiting", "t", "", "n") == hs.reply(0, 1)
-    client.send(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1]))
+    client.send(*hs.find_words(0, "=", [1], 1, 0, mod=["+", 1]))
     other = server.hs_wr()
     assert other.open_index(0, "waiting", "t", "", "n") == hs.reply(0, 1)
     assert other.modify(0, "=", [2], ["+", 1]) == hs.reply(0, 1, 1)

@@ -4,7 +4,7 @@ import pytest
 
 import mc
 import resp
-from hs import OK, find_tokens, line
+from hs import OK, find_words, line
 from logins import log_in
 from mc_tables import Container
 from server import wait_until
@@ -63,7 +63,7 @@ def test_requests_count_for_the_index_that_they_use(schema, sql, rd, wr):
 
 def test_merged_writes_and_waits_for_locks(schema, sql, server, wr):
     index = wr("t", "", "x")
-    request = line(*find_tokens(index.id, "=", [3], 1, 0, mod=["+", 1]))
+    request = line(*find_words(index.id, "=", [3], 1, 0, mod=["+", 1]))
     assert len(index.client.pipeline_deep(request * 60, 60)) == 60
     merged = wait_for(lambda: of_tables(sql, schema), ("handlersocket", "t", "PRIMARY"), requests=60, writes=60, rows_changed=60)
     assert merged["merged"] > 30
@@ -71,7 +71,7 @@ def test_merged_writes_and_waits_for_locks(schema, sql, server, wr):
     owner.run("BEGIN")
     owner.run("UPDATE t SET x = 7 WHERE a = 2")
     waits = sql.status("Handlersocket_lock_waits")
-    index.client.send(*find_tokens(index.id, "=", [2], 1, 0, mod=["U", 9]))
+    index.client.send(*find_words(index.id, "=", [2], 1, 0, mod=["U", 9]))
     wait_until(lambda: sql.status("Handlersocket_lock_waits") == waits + 1, what="a lock wait")
     sql.row("SELECT SLEEP(0.2)")
     owner.run("ROLLBACK")

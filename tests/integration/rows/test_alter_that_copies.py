@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from groups import APPLIED, add, required, stopped
-from hs import counted, find_tokens, line, refused
+from hs import counted, find_words, line, refused
 from load import scaled
 from server import wait_until
 
@@ -53,8 +53,8 @@ class Alters(threading.Thread):
 def batch(client, number):
     """Requests of one batch, and the one row that they change."""
     first = 1 + number % (ROWS // 12) * 12
-    taken_back = find_tokens(client.u.id, ">=", [first], 4, 0, mod=["U", 2 * ROWS + number])
-    stays = find_tokens(client.n.id, "=", [first + 4], 1, 0, mod=["+", 1])
+    taken_back = find_words(client.u.id, ">=", [first], 4, 0, mod=["U", 2 * ROWS + number])
+    stays = find_words(client.n.id, "=", [first + 4], 1, 0, mod=["+", 1])
     none = required(client.n, "=", 1, 0, 1, 0, "+", 1)
     group = [["G", 3], *(required(client.n, "=", 1, first + row, 1, 0, "+", 1) for row in (5, 6)), none]
     kinds = [["G", 4], required(client.row, *add(3 * ROWS + number, 3 * ROWS + number, 1)),

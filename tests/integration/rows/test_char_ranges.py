@@ -4,7 +4,7 @@ key, and neither reads nor locks the rows in front of it."""
 import pytest
 
 import oracle
-from hs import counted, find_tokens
+from hs import counted, find_words
 from load import Transaction
 from server import is_mysql
 
@@ -47,7 +47,7 @@ def test_a_change_of_a_range_locks_no_row_in_front_of_it(words, server, db, sql,
     holder = Transaction(server, db)
     assert holder.run("SELECT id FROM t WHERE id = 1 FOR UPDATE")
     index = wr("t", "one_part", "n")
-    index.client.send(*find_tokens(index.id, ">=", ["zzz"], 1, 0, mod=["U", 7]))
+    index.client.send(*find_words(index.id, ">=", ["zzz"], 1, 0, mod=["U", 7]))
     assert index.client.recv(ANSWER_S) == counted(1)
     holder.commit()
     assert sql.rows("SELECT id FROM t WHERE n = 7") == [(b"6000",)]

@@ -4,7 +4,7 @@ back, InnoDB's index forgets what earlier statements of the transaction have mad
 import pytest
 
 from groups import APPLIED, required, stopped
-from hs import counted, find_tokens, refused
+from hs import counted, find_words, refused
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours]
 
@@ -31,16 +31,16 @@ def assert_found(sql, **words):
 
 
 def test_beside_a_change_of_several_rows_that_fails(client, sql):
-    lost = find_tokens(client.whole.id, ">=", [2], 9, 0, mod=["U", "lost", 77])
-    answers = client.pipeline([find_tokens(client.by_id.id, "=", [2], 1, 0, mod=["U", "kept"]), lost,
-                               find_tokens(client.by_id.id, "=", [3], 1, 0, mod=["U", "later"])])
+    lost = find_words(client.whole.id, ">=", [2], 9, 0, mod=["U", "lost", 77])
+    answers = client.pipeline([find_words(client.by_id.id, "=", [2], 1, 0, mod=["U", "kept"]), lost,
+                               find_words(client.by_id.id, "=", [3], 1, 0, mod=["U", "later"])])
     assert answers == [counted(1), refused(1, 121), counted(1)]
     assert_found(sql, r2="kept", r3="later")
 
 
 def test_beside_a_group_that_is_taken_back(client, sql):
     group = [["G", 2], required(client.by_id, "=", 1, 2, 1, 0, "U", "lost"), required(client.by_id, "=", 1, 99, 1, 0, "U", "lost")]
-    answers = client.pipeline([find_tokens(client.by_u.id, "=", [2], 1, 0, mod=["U", "kept"]), *group,
+    answers = client.pipeline([find_words(client.by_u.id, "=", [2], 1, 0, mod=["U", "kept"]), *group,
                                ["G", 1], required(client.by_u, "=", 1, 3, 1, 0, "U", "later")])
     assert answers[:2] == [counted(1), stopped(2)]
     assert answers[4:] == [APPLIED, counted(1)]

@@ -32,7 +32,7 @@ def test_a_sum_with_null_moves_on_update_as_in_sql(sql, wr, default, requests):
     sql.run("INSERT INTO t (id, c) VALUES (1, NULL), (2, NULL)")
     sql.run("UPDATE t SET c = c + 1 WHERE id = 2")
     index = wr("t", "", "c")
-    line = hs.find_tokens(index.id, "=", [1], 1, 0, mod=["+", 1])
+    line = hs.find_words(index.id, "=", [1], 1, 0, mod=["+", 1])
     assert index.client.pipeline([line] * requests) == [hs.counted(1)] * requests
     moved = sql.rows("SELECT at > '2000-01-01' FROM t ORDER BY id")
     assert moved[0] == moved[1], moved

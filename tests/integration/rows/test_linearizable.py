@@ -35,7 +35,7 @@ class Player:
         mod = {"get": None, "increment": ["+?", argument], "decrement": ["-?", argument],
                "set": ["U?", argument], "delete": ["D?"]}[name]
         filters = [("F", ">", 0, 3)] if name == "decrement" else ()
-        return name, argument, hs.find_tokens(1, "=", [key], 1, 0, filters=filters, mod=mod)
+        return name, argument, hs.find_words(1, "=", [key], 1, 0, filters=filters, mod=mod)
 
     def result(self, name, reply):
         if name == "insert":

@@ -249,7 +249,7 @@ def test_a_parent_is_written_to_behind_its_child(cascading):
     sql.run("INSERT INTO p VALUES (1, 0), (2, 0)")
     sql.run("INSERT INTO c VALUES (1, 1, 0), (2, 2, 0)")
     assert client.open_index(0, "k", "c", "", "id,n") == hs.OK and client.open_index(1, "k", "p", "", "id,n") == hs.OK
-    change = [hs.find_tokens(index, "=", [1], 1, 0, mod=["U", 1, 5]) for index in (0, 1)]
+    change = [hs.find_words(index, "=", [1], 1, 0, mod=["U", 1, 5]) for index in (0, 1)]
     assert client.pipeline(change * 3) == [hs.counted(1)] * 6
     assert client.request(1, "=", 1, 2, 1, 0, "D") == hs.counted(1)
     assert sql.rows("SELECT * FROM p") == [(b"1", b"5")] and sql.rows("SELECT * FROM c") == [(b"1", b"1", b"5")]

@@ -203,8 +203,8 @@ def test_rows_that_sql_has_locked_delay_only_those_who_ask_for_them(server, db, 
         assert client.open_index(0, db, "t", "", "n") == hs.OK
         assert client.open_index(1, db, "t", "", "id,a,n") == hs.OK
     add = ["+", 1]
-    waits = [hs.find_tokens(0, "=", [1, 5], 1, 0, mod=add), hs.find_tokens(1, "=", [1, 5], 1, 0, mod=["U", 1, 16, 7]),
-             (1, "+", 3, 3, 15, 1), hs.find_tokens(1, "=", [2, 5], 1, 0, mod=["U", 3, 15, 7])]
+    waits = [hs.find_words(0, "=", [1, 5], 1, 0, mod=add), hs.find_words(1, "=", [1, 5], 1, 0, mod=["U", 1, 16, 7]),
+             (1, "+", 3, 3, 15, 1), hs.find_words(1, "=", [2, 5], 1, 0, mod=["U", 3, 15, 7])]
     for client, request in zip(clients, waits):
         client.send(*request)
     for row in ([2, 15], [1, 15], [2, 15]):
@@ -250,7 +250,7 @@ def test_ddl_of_partitions_beside_traffic(server, db, sql):
             assert client.open_index(1, db, "t", "", "id,a,n") == hs.OK
         row = ([1, 5], [2, 15], [3, 5])[which]
         while not crew.stopping.is_set():
-            requests = [hs.find_tokens(0, "=", row, 1, 0, mod=["+", 1])] * 3
+            requests = [hs.find_words(0, "=", row, 1, 0, mod=["+", 1])] * 3
             assert writer.pipeline(requests) == [hs.counted(1)] * 3
             added[which] += 3
             new = 1000 + which

@@ -108,8 +108,8 @@ def test_a_statement_that_fails_leaves_the_index_as_it_was(sql, hs_wr, db, rng, 
         replies = hs_wr.pipeline([
             [0, "+", 2, key, rows[key]],
             # Row 1 takes the new vector; row 2 fails the CHECK.
-            hs.find_tokens(1, ">=", [1], 2, 0, mod=["U", new, 100]),
-            hs.find_tokens(1, "=", [2], 1, 0, mod=["U", new, 100]),
+            hs.find_words(1, ">=", [1], 2, 0, mod=["U", new, 100]),
+            hs.find_words(1, "=", [2], 1, 0, mod=["U", new, 100]),
             [0, "+", 2, key + 1, rows[key + 1]],
         ])
         assert_index_is_right(sql, rng, rows)
@@ -143,7 +143,7 @@ def test_a_turn_that_a_deadlock_has_rolled_back_runs_again(server, sql, hs_wr, d
         other.run("UPDATE v SET n = n + 1 WHERE id = 2")
         new = [random_vector(rng), random_vector(rng)]
         for key, e in zip((1, 2), new):
-            hs_wr.send_raw(hs.line(*hs.find_tokens(0, "=", [key], 1, 0, mod=["U", e])))
+            hs_wr.send_raw(hs.line(*hs.find_words(0, "=", [key], 1, 0, mod=["U", e])))
         wait_until(lambda: waits.status("Innodb_row_lock_current_waits") != 0, 20,
                    "a request that waits for the row")
         thread = threading.Thread(target=lambda: take(other, number))
@@ -180,8 +180,8 @@ def test_a_storm_of_writers_leaves_the_index_right(server, sql, db, rng, table):
             for _ in range(scaled(30)):
                 key = mine.choice(list(keys))
                 replies = client.pipeline([
-                    hs.find_tokens(0, "=", [key], 1, 0, mod=["U", random_vector(mine)]),
-                    hs.find_tokens(1, "=", [1], 1, 0, mod=["+", 0])])
+                    hs.find_words(0, "=", [key], 1, 0, mod=["U", random_vector(mine)]),
+                    hs.find_words(1, "=", [1], 1, 0, mod=["+", 0])])
                 failures.extend(reply for reply in replies if reply.code != 0)
 
     with Crew() as crew:
@@ -202,7 +202,7 @@ def test_requests_for_a_hot_row_are_not_merged(server, sql, db, rng):
     clients = [server.hs_wr() for _ in range(4)]
     for client in clients:
         assert client.open_index(0, db, "v", "", "n").code == 0
-        client.send_raw(hs.line(*hs.find_tokens(0, "=", [1], 1, 0, mod=["+", 1])) * 20)
+        client.send_raw(hs.line(*hs.find_words(0, "=", [1], 1, 0, mod=["+", 1])) * 20)
     for client in clients:
         for _ in range(20):
             assert client.recv() == hs.reply(0, 1, 1)

@@ -4,7 +4,7 @@ SQL's own INSERT or UPDATE would compute the column."""
 import pymysql
 import pytest
 
-from hs import OK, counted, find_tokens, refused, reply
+from hs import OK, counted, find_words, refused, reply
 from mc_tables import WHOLE, Container
 from test_wrongs_rows import same_rows
 
@@ -156,6 +156,6 @@ def test_merged_requests(sql, hs_wr, db):
     sql.run("SET sql_mode = ''")  # In MySQL a strict INSERT refuses the row.
     sql.run("INSERT INTO t (id, n, a) VALUES (1, 0, 0)")
     index, merged = hs_wr.opened(db, "t", "", "n"), sql.status("Handlersocket_merged_requests")
-    assert hs_wr.pipeline([find_tokens(index.id, "=", [1], 1, 0, mod=["+", 1])] * 20) == [counted(1)] * 20
+    assert hs_wr.pipeline([find_words(index.id, "=", [1], 1, 0, mod=["+", 1])] * 20) == [counted(1)] * 20
     assert sql.value("SELECT n FROM t") == b"20"
     assert sql.status("Handlersocket_merged_requests") == merged + 20

@@ -1,7 +1,7 @@
 """A HandlerSocket client that hides nothing.
 
 Values are bytes or None (NULL); arguments may also be str and int, which are encoded as UTF-8 and decimal. A
-reply is a Reply: the tuple of its tokens, unescaped. Nothing is sent or read ahead: send() sends one line,
+reply is a Reply: the tuple of its words, unescaped. Nothing is sent or read ahead: send() sends one line,
 recv() reads one, request() does both.
 
     with Client(("127.0.0.1", 9998)) as hs:
@@ -21,40 +21,40 @@ class Closed(Exception):
     """The server closed the connection where a reply was expected."""
 
 
-def encode(token):
-    """One token as it is sent: None is a single 0x00, and bytes below 0x10 are escaped."""
-    if token is None:
+def encode(word):
+    """One word as it is sent: None is a single 0x00, and bytes below 0x10 are escaped."""
+    if word is None:
         return b"\x00"
-    data = plain(token)
+    data = plain(word)
     if data and min(data) >= 0x10:
         return data
     return b"".join(bytes((1, byte + 0x40)) if byte < 0x10 else bytes((byte,)) for byte in data)
 
 
-def plain(token):
+def plain(word):
     """The bytes of a value, without escaping."""
-    if isinstance(token, (bytes, bytearray)):
-        return bytes(token)
-    return str(token).encode("utf-8")
+    if isinstance(word, (bytes, bytearray)):
+        return bytes(word)
+    return str(word).encode("utf-8")
 
 
-def decode(token):
-    """The value of a token in a reply."""
-    if token == b"\x00":
+def decode(word):
+    """The value of a word in a reply."""
+    if word == b"\x00":
         return None
-    if b"\x01" not in token:
-        return token
-    parts = token.split(b"\x01")
+    if b"\x01" not in word:
+        return word
+    parts = word.split(b"\x01")
     return parts[0] + b"".join(bytes(((part[0] - 0x40) & 0xFF,)) + part[1:] for part in parts[1:])
 
 
-def line(*tokens):
-    """A request of these tokens, escaped."""
-    return b"\t".join(encode(token) for token in tokens) + b"\n"
+def line(*words):
+    """A request of these words, escaped."""
+    return b"\t".join(encode(word) for word in words) + b"\n"
 
 
 class Reply(tuple):
-    """The unescaped tokens of one reply line."""
+    """The unescaped words of one reply line."""
 
     __slots__ = ()
 
@@ -87,9 +87,9 @@ class Reply(tuple):
         return int(self[2])
 
 
-def reply(*tokens):
+def reply(*words):
     """The reply that a test expects."""
-    return Reply(None if token is None else plain(token) for token in tokens)
+    return Reply(None if word is None else plain(word) for word in words)
 
 
 OK = reply(0, 1)  # the reply of open_index, of auth, and of insert where no id is generated
@@ -112,37 +112,37 @@ def refused(code, text):
 
 def parse(raw):
     """A line without its LF, as a Reply."""
-    return Reply(decode(token) for token in raw.split(b"\t"))
+    return Reply(decode(word) for word in raw.split(b"\t"))
 
 
-def open_tokens(index_id, db, table, index="PRIMARY", columns="", filters=None):
-    """The tokens of open_index; names are given as comma-separated text or as a list."""
+def open_words(index_id, db, table, index="PRIMARY", columns="", filters=None):
+    """The words of open_index; names are given as comma-separated text or as a list."""
     def names(value):
         return value if isinstance(value, (str, bytes)) else ",".join(value)
-    tokens = ["P", index_id, db, table, index, names(columns)]
-    return tokens if filters is None else tokens + [names(filters)]
+    words = ["P", index_id, db, table, index, names(columns)]
+    return words if filters is None else words + [names(filters)]
 
 
-def find_tokens(index_id, op, keys, limit=None, offset=None, *, within=None, filters=(), mod=None):
-    """The tokens of find and find_modify.
+def find_words(index_id, op, keys, limit=None, offset=None, *, within=None, filters=(), mod=None):
+    """The words of find and find_modify.
 
     within: (key part, [values]); filters: [(F or W, operator, filter column, value)];
     mod: [U D + - or one of them with ?, values...].
     """
-    tokens = [index_id, op, len(keys), *keys]
+    words = [index_id, op, len(keys), *keys]
     if limit is None and (offset is not None or within or filters or mod):
         limit = 1
     if offset is None and within:
         offset = 0
     if limit is not None:
-        tokens.append(limit)
+        words.append(limit)
     if offset is not None:
-        tokens.append(offset)
+        words.append(offset)
     if within:
-        tokens += ["@", within[0], len(within[1]), *within[1]]
+        words += ["@", within[0], len(within[1]), *within[1]]
     for one in filters:
-        tokens += one
-    return tokens + list(mod or ())
+        words += one
+    return words + list(mod or ())
 
 
 class Client:
@@ -188,8 +188,8 @@ class Client:
     def send_raw(self, data):
         self.sock.sendall(data)
 
-    def send(self, *tokens):
-        self.sock.sendall(line(*tokens))
+    def send(self, *words):
+        self.sock.sendall(line(*words))
 
     def recv_line(self, timeout_s=None):
         """The next line without its LF. Raises Closed at the end, TimeoutError when no line comes."""
@@ -265,8 +265,8 @@ class Client:
 
     # Requests.
 
-    def request(self, *tokens):
-        self.send(*tokens)
+    def request(self, *words):
+        self.send(*words)
         return self.recv()
 
     def request_raw(self, data):
@@ -280,7 +280,7 @@ class Client:
     def pipeline(self, requests):
         """Sends all requests at once; returns the replies, in order. For small pipelines only: nothing is
         read before all requests are sent (see pipeline_deep)."""
-        self.sock.sendall(b"".join(line(*tokens) for tokens in requests))
+        self.sock.sendall(b"".join(line(*words) for words in requests))
         return [self.recv() for _ in requests]
 
     def pipeline_deep(self, data, count):
@@ -308,16 +308,16 @@ class Client:
     def open_index(self, *args, **kwargs):
         """open_index(id, db, table, index, columns, filters)"""
         # The arguments of P are not escaped.
-        tokens = open_tokens(*args, **kwargs)
-        return self.request_raw(b"\t".join(plain(token) for token in tokens))
+        words = open_words(*args, **kwargs)
+        return self.request_raw(b"\t".join(plain(word) for word in words))
 
     def find(self, index_id, op, keys, *args, **kwargs):
         """find(id, op, [keys], limit, offset, within=, filters=, mod=)"""
-        return self.request(*find_tokens(index_id, op, keys, *args, **kwargs))
+        return self.request(*find_words(index_id, op, keys, *args, **kwargs))
 
     def modify(self, index_id, op, keys, mod, limit=1, offset=0, **kwargs):
         """find_modify; mod: ["U", values...] and the like."""
-        return self.request(*find_tokens(index_id, op, keys, limit, offset, mod=mod, **kwargs))
+        return self.request(*find_words(index_id, op, keys, limit, offset, mod=mod, **kwargs))
 
     def update(self, index_id, op, keys, values, limit=1, offset=0, **kwargs):
         return self.modify(index_id, op, keys, ["U", *values], limit, offset, **kwargs)

@@ -119,8 +119,8 @@ class Writer:
         for _ in range(self.batch):
             self.seq += 1
             if self.seq % 4 == 0:
-                tokens = hs.find_tokens(1, "=", [self.number], GROUP_ROWS + 1, 0,
-                                        mod=["+", 1, 1])
+                tokens = hs.find_words(1, "=", [self.number], GROUP_ROWS + 1, 0,
+                                       mod=["+", 1, 1])
                 requests.append((None, tokens))
             else:
                 tokens = (0, "+", 3, self.number, self.seq, payload(self.number, self.seq))
@@ -215,9 +215,9 @@ class Reader:
     def run_batch(self):
         writer = self.rng.choice(self.writers)
         replies = self.client.pipeline([
-            hs.find_tokens(0, "<=", [writer.number, 1 << 30], 5, 0),
-            hs.find_tokens(0, "=", [writer.number, max(1, self.rng.randrange(writer.seq + 1))]),
-            hs.find_tokens(1, "=", [writer.number], 100, 0)])
+            hs.find_words(0, "<=", [writer.number, 1 << 30], 5, 0),
+            hs.find_words(0, "=", [writer.number, max(1, self.rng.randrange(writer.seq + 1))]),
+            hs.find_words(1, "=", [writer.number], 100, 0)])
         for reply in replies:
             self.answers += 1
             if reply.code:

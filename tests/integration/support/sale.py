@@ -77,15 +77,15 @@ class Buyer:
 
     def begin(self, db):
         """Prepares the connection. Returns the request of every purchase."""
-        self.sock.sendall(hs.line(*hs.open_tokens(0, db, "stock", "PRIMARY", "stock", "stock")))
+        self.sock.sendall(hs.line(*hs.open_words(0, db, "stock", "PRIMARY", "stock", "stock")))
         answer = b""
         while not answer.endswith(b"\n"):
             part = self.sock.recv(4096)
             assert part, "closed while opening"
             answer += part
         assert hs.parse(answer[:-1]) == hs.OK, answer
-        return hs.line(*hs.find_tokens(0, "=", [self.row], 1, 0, filters=[("F", ">", 0, KEEP)],
-                                       mod=["-?", 1]))
+        return hs.line(*hs.find_words(0, "=", [self.row], 1, 0, filters=[("F", ">", 0, KEEP)],
+                                      mod=["-?", 1]))
 
     def answers(self, part):
         """(value before or None, error line or None) of each answer that is complete by now."""

@@ -34,9 +34,9 @@ class Open:
     whole: bool = False  # the id names every column that can be written
 
     def tokens(self, db):
-        return hs.open_tokens(self.id, db, self.name, self.index.name,
-                              [column.name for column in self.columns],
-                              [column.name for column in self.filters])
+        return hs.open_words(self.id, db, self.name, self.index.name,
+                             [column.name for column in self.columns],
+                             [column.name for column in self.filters])
 
 
 @dataclasses.dataclass
@@ -69,8 +69,8 @@ class Find:
         within = self.within and (self.within[0], [value.data for value in self.within[1]])
         filters = [(kind, op, column, value.data) for kind, op, column, value in self.filters]
         mod = [self.mod[0], *(value.data for value in self.mod[1:])] if self.mod else None
-        return hs.find_tokens(self.open.id, self.op, [key.data for key in self.keys], self.limit,
-                              self.offset, within=within, filters=filters, mod=mod)
+        return hs.find_words(self.open.id, self.op, [key.data for key in self.keys], self.limit,
+                             self.offset, within=within, filters=filters, mod=mod)
 
 
 class Row:

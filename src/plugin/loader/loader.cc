@@ -13,6 +13,7 @@
 // and refuse to start with the reason, in the error log and for the client of INSTALL SONAME.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
 // With this macro the header would call the server through pointers to its services.
 #undef MYSQL_DYNAMIC_PLUGIN
@@ -153,7 +154,7 @@ void OpenTheOneThatFits() {
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr && TakeDeclarations()) return;
   const char* const error = dlerror();
-  const bool is_there = VersionsIn(folder).find(RunningVersion()) != std::string::npos;
+  const bool is_there = access(path.c_str(), F_OK) == 0;
   reason = is_there ? "cannot open " + path + ": " + (error != nullptr ? error : "not a plugin")
                     : NoneFits(folder);
   _maria_plugin_declarations_[0] = Refusing("handlersocket");

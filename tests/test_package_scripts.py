@@ -68,8 +68,10 @@ def machine(request, tmp_path):
 
 
 def removal(machine, client="echo 0"):
-    """What a removal prints beside a server that runs, and the lines in which it calls a client that then does `client`."""
-    machine.put(f"bin/{machine.name}", f"#!/bin/sh\nprintf '%s\\n' \"$(echo $*)\" >>'{machine.folder}/said'\n{client}\n")
+    """What a removal prints beside a server that runs, and the calls of a client that then does `client`: a line for each,
+    with what the client reads. A client ends at the first error of what it is given by -e, with --force, too."""
+    machine.put(f"bin/{machine.name}", f"#!/bin/sh\nsaid=$(echo $* $(cat))\n"
+                f"printf '%s\\n' \"$said\" >>'{machine.folder}/said'\n{client}\n")
     machine.put("proc/7/comm", f"{GROUP[machine.name]}\n")
     printed = machine.script("prerm", "remove")
     return printed, (machine.folder / "said").read_text()
@@ -77,7 +79,7 @@ def removal(machine, client="echo 0"):
 
 def test_the_removal_takes_every_plugin_out_of_the_server(machine):
     printed, said = removal(machine)
-    assert "keeps the library" not in printed and said.count("\n") == 1
+    assert "keeps the library" not in printed and said.count("\n") == 1 and " -e " not in said
     statements = ["UNINSTALL SONAME IF EXISTS 'rowsocket'"] if machine.name == "mariadb" else [
         f"UNINSTALL PLUGIN {plugin}" for plugin in PLUGINS]
     assert all(statement in said for statement in statements), said
@@ -88,7 +90,7 @@ def test_the_removal_takes_every_plugin_out_of_the_server(machine):
 
 def test_the_removal_counts_only_plugins_with_ports(machine):
     """The tables in information_schema are plugins, too; MySQL refuses to uninstall them, and they close no port."""
-    printed, said = removal(machine, "case $* in *\"plugin_type = 'DAEMON'\"*) echo 0 ;; *) echo 5 ;; esac")
+    printed, said = removal(machine, "case $said in *\"plugin_type = 'DAEMON'\"*) echo 0 ;; *) echo 5 ;; esac")
     assert "keeps the library" not in printed and "plugin_status = 'ACTIVE'" in said, said
 
 

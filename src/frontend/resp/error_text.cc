@@ -1,8 +1,12 @@
 #include "frontend/resp/error_text.h"
 
+#include <algorithm>
+
+#include "frontend/resp/watch.h"
 #include "keyspace/config.h"
 #include "model/cause_texts.h"
 #include "model/error_number.h"
+#include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
 
@@ -141,6 +145,53 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
   if (error.code == ErrorCode::kEngine) return TextOfNumber(error.number);
   const std::string_view text = model::TextOf(kCauses, error.code);
   return text.empty() ? "CONSTRAINT " + std::string(model::Name(error.code)) : std::string(text);
+}
+
+std::string RespFailureText(const model::Error& error, const RespWork& work, const RespCall* call,
+                            const model::Account* account) {
+  const bool is_denied = error.code == ErrorCode::kDenied && work.wrong.empty();
+  if (is_denied && call != nullptr && account != nullptr) {
+    return RespDeniedText(*call, *account);
+  }
+  const bool is_watch =
+      call != nullptr && (call->verb == RespVerb::kWatch || call->verb == RespVerb::kWatched);
+  if (is_watch && error.code == ErrorCode::kFld)
+    return "TRYAGAIN not done: the table's columns have changed since the command before";
+  const bool is_of_store = call != nullptr && IsOfStore(*call);
+  if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
+  // A read needs no server that takes writes: it has met a lock of the table.
+  const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
+                                       [](const RespCall& one) { return one.request.is_write(); });
+  if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())
+    return "TRYAGAIN not done: the table was locked for longer than resp_wrlock_timeout";
+  const bool has_keyspace = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
+  if (has_keyspace && error.code == ErrorCode::kFld) return RespNoField(*call);
+  if (has_keyspace && IsNoTable(error))
+    return RespNoTable(*call, /*may_name_tables=*/account == nullptr);
+  return RespErrorText(error, work);
+}
+
+// EXEC's nil says that the transaction was not applied. An error says which command is to blame,
+// and never stands inside of an array, in which clients would take the other replies for done.
+void AppendRespFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
+                       const model::Account* account, base::Buffer& out) {
+  const RespCall* blamed = nullptr;
+  for (const RespCall& call : work.calls) {
+    const bool is_it = unit != nullptr && unit->position != 0 && call.known_reply.empty() &&
+                       call.unit_request + 1 == unit->position;
+    if (is_it) blamed = &call;
+  }
+  if (error.ok()) {
+    if (blamed != nullptr && !blamed->refusal.empty())
+      return resp::AppendError("GUARD " + std::string(blamed->refusal), &out);
+    if (blamed != nullptr && blamed->verb == RespVerb::kMSetNx) return resp::AppendInteger(0, &out);
+    return resp::AppendNilArray(work.version, &out);
+  }
+  const std::string text = RespFailureText(error, work, blamed, account);
+  if (!work.is_exec) return resp::AppendError(text, &out);
+  resp::AppendError(
+      "EXECABORT undone: " + (blamed == nullptr ? std::string() : Blame(blamed->number)) + text,
+      &out);
 }
 
 }  // namespace rowsocket::frontend

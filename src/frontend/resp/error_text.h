@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/buffer.h"
+#include "exec/unit.h"
 #include "frontend/resp/work.h"
 #include "model/account.h"
 #include "model/error.h"
@@ -27,5 +29,13 @@ std::string RespNoField(const RespCall& call);
 std::string RespNoTable(const RespCall& call, bool may_name_tables);
 /// The error of a call whose account lacks a privilege: with the GRANT.
 std::string RespDeniedText(const RespCall& call, const model::Account& account);
+/// The text of a call's error, or of several calls' together. `call`: the call that has failed;
+/// null: it is not the fault of one call. `account`: the connection's; null: it may do everything.
+std::string RespFailureText(const model::Error& error, const RespWork& work, const RespCall* call,
+                            const model::Account* account);
+/// Appends the reply to an item that has failed, or whose unit was stopped. `unit`: the item's;
+/// null: it has none. `account`: the connection's; null: it may do everything.
+void AppendRespFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
+                       const model::Account* account, base::Buffer& out);
 
 }  // namespace rowsocket::frontend

@@ -301,32 +301,9 @@ Outcome RespFrontend::ExecuteAny(const Item& item, engine::Session& session,
   if (outcome.ok() && is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
-  if (outcome.is_answer()) resp::AppendError(TextOf(outcome.error, work, &work.calls[0]), &out);
+  if (outcome.is_answer())
+    resp::AppendError(RespFailureText(outcome.error, work, &work.calls[0], account()), &out);
   return outcome;
-}
-
-std::string RespFrontend::TextOf(const model::Error& error, const RespWork& work,
-                                 const RespCall* call) const {
-  const bool is_denied = error.code == ErrorCode::kDenied && work.wrong.empty();
-  if (is_denied && call != nullptr && account() != nullptr) {
-    return RespDeniedText(*call, *account());
-  }
-  const bool is_watch =
-      call != nullptr && (call->verb == Verb::kWatch || call->verb == Verb::kWatched);
-  if (is_watch && error.code == ErrorCode::kFld)
-    return "TRYAGAIN not done: the table's columns have changed since the command before";
-  const bool is_of_store = call != nullptr && IsOfStore(*call);
-  if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
-  // A read needs no server that takes writes: it has met a lock of the table.
-  const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
-                                       [](const RespCall& one) { return one.request.is_write(); });
-  if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())
-    return "TRYAGAIN not done: the table was locked for longer than resp_wrlock_timeout";
-  const bool has_keyspace = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
-  if (has_keyspace && error.code == ErrorCode::kFld) return RespNoField(*call);
-  if (has_keyspace && IsNoTable(error))
-    return RespNoTable(*call, /*may_name_tables=*/account() == nullptr);
-  return RespErrorText(error, work);
 }
 
 Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
@@ -362,32 +339,9 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   if (outcome.ok() && run.has_failed_watch())
     resp::AppendError(RespNothingDone(kRespWatchFailed), &out);
   else
-    AppendFailure(work, &unit, outcome.error, out);
+    AppendRespFailure(work, &unit, outcome.error, account(), out);
   outcome.rows = 0;
   return outcome;
-}
-
-// EXEC's nil says that the transaction was not applied. An error says which command is to blame,
-// and never stands inside of an array, in which clients would take the other replies for done.
-void RespFrontend::AppendFailure(const RespWork& work, const Unit* unit, const model::Error& error,
-                                 base::Buffer& out) const {
-  const RespCall* blamed = nullptr;
-  for (const RespCall& call : work.calls) {
-    const bool is_it = unit != nullptr && unit->position != 0 && call.known_reply.empty() &&
-                       call.unit_request + 1 == unit->position;
-    if (is_it) blamed = &call;
-  }
-  if (error.ok()) {
-    if (blamed != nullptr && !blamed->refusal.empty())
-      return resp::AppendError("GUARD " + std::string(blamed->refusal), &out);
-    if (blamed != nullptr && blamed->verb == Verb::kMSetNx) return resp::AppendInteger(0, &out);
-    return resp::AppendNilArray(work.version, &out);
-  }
-  const std::string text = TextOf(error, work, blamed);
-  if (!work.is_exec) return resp::AppendError(text, &out);
-  resp::AppendError(
-      "EXECABORT undone: " + (blamed == nullptr ? std::string() : Blame(blamed->number)) + text,
-      &out);
 }
 
 bool RespFrontend::MayShareRow(const Item& item, engine::Session& session) const {
@@ -414,7 +368,7 @@ void RespFrontend::Reply(const Item& item, base::Buffer& out) const {
   const size_t begin = out.size();
   out.Append(work.queued);
   if (work.calls.empty() || item.error.ok()) return out.Append(work.reply);
-  AppendFailure(work, item.unit, item.error, out);
+  AppendRespFailure(work, item.unit, item.error, account(), out);
   work.error = ErrorIn(out.view().substr(begin), work);
 }
 
@@ -425,12 +379,13 @@ void RespFrontend::Refuse(Item& item, const model::Error& error, base::Arena&) c
 
 void RespFrontend::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
-  if (item.detail == nullptr) return AppendFailure(RespWork(), item.unit, error, out);
+  if (item.detail == nullptr)
+    return AppendRespFailure(RespWork(), item.unit, error, account(), out);
   RespWork& work = RespWorkOf(item);
   if (work.is_silent) return;
   const size_t begin = out.size();
   out.Append(work.queued);
-  AppendFailure(work, item.unit, error, out);
+  AppendRespFailure(work, item.unit, error, account(), out);
   work.error = ErrorIn(out.view().substr(begin), work);
 }
 

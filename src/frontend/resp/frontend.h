@@ -175,10 +175,6 @@ class RespFrontend final : public exec::Frontend {
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
-  /// The text of an error. `call`: the call that has failed; null: it is not the fault of one call.
-  std::string TextOf(const model::Error& error, const RespWork& work, const RespCall* call) const;
-  void AppendFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
-                     base::Buffer& out) const;
   // Tokens (once.cc).
   std::string IdentityOf(std::span<const Arguments> commands) const;
   /// Makes what the token needs; null and an empty error: an index has to be opened first.

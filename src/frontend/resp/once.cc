@@ -49,7 +49,7 @@ TokenedRequest* RespFrontend::PrepareToken(std::string_view token, std::string_v
     return exec::TokenBook::Describe(model::Value(arena.Copy(token)), identity, arena);
   }
   if (const model::Error failure = tokens_->TakeFailure(); !failure.ok()) {
-    *error = TextOf(failure, RespWork(), nullptr);
+    *error = RespFailureText(failure, RespWork(), nullptr, account());
     return nullptr;
   }
   opens_tokens_ = true;

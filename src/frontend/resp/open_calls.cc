@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/fields.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/move.h"
@@ -42,7 +43,7 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
       // Another command with the same columns has found that there is no such table or column.
       call.skips_unknown = MayLackFields(call) && known->error.code == ErrorCode::kFld;
       if (call.skips_unknown) return Found::kAgain;
-      *error = TextOf(known->error, RespWork(), &call);
+      *error = RespFailureText(known->error, RespWork(), &call, account());
       return Found::kWrong;
     }
   }
@@ -67,7 +68,7 @@ bool RespFrontend::AskForIndex(const RespCall& call, Item* item, std::string* er
   model::Error failure;
   const engine::IndexNames* const names = finder_.Ask(call, &failure);
   if (names == nullptr) {
-    *error = TextOf(failure, RespWork(), &call);
+    *error = RespFailureText(failure, RespWork(), &call, account());
     return false;
   }
   opens_tokens_ = false;

@@ -1,10 +1,11 @@
-// How a command becomes calls, and these an item.
+// How a command becomes calls.
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_set>
 
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/item.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
@@ -13,10 +14,7 @@
 
 namespace rowsocket::frontend {
 
-using engine::Outcome;
 using exec::Item;
-using exec::Unit;
-using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
@@ -168,7 +166,7 @@ bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, 
     return false;
   }
   if (error.empty())
-    MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
+    MakeRequestItem(*calls, /*is_exec=*/false, 1, arena, item);
   else
     AnswerServer(command, arguments, arena, item);
   return true;
@@ -260,54 +258,6 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     calls->push_back(steps[i]);
   }
   return true;
-}
-
-void RespFrontend::MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands,
-                            base::Arena& arena, Item* item) {
-  RespWork& work = RespWorkOf(*item);
-  work.is_exec = is_exec;
-  work.commands = commands;
-  work.calls = calls;
-  // EXEC says that all is on disk, whatever one key's container asks for by itself.
-  for (RespCall& call : calls) call.request.relaxed = call.request.relaxed && !is_exec;
-  const auto asks = static_cast<size_t>(std::count_if(
-      calls.begin(), calls.end(), [](const RespCall& call) { return call.known_reply.empty(); }));
-  if (asks == 0) {
-    base::Buffer reply;
-    resp::AppendArray(calls.size(), &reply);
-    for (const RespCall& call : calls) reply.Append(call.known_reply);
-    return Answer(reply.view(), arena, item);
-  }
-  item->kind = Item::Kind::kRequest;
-  if (!is_exec && calls.size() == 1) {
-    item->index = calls[0].index;
-    item->request = calls[0].request;
-    item->is_composite = IsFlush(calls[0].verb);
-    return;
-  }
-  MarkAbsent(work.calls);
-  Unit& unit = arena.Allocate<Unit>(1)[0];
-  unit.requests = arena.Allocate<exec::UnitRequest>(asks);
-  uint32_t at = 0;
-  for (RespCall& call : work.calls) {
-    call.unit_request = at;
-    if (!call.known_reply.empty()) continue;
-    unit.requests[at] = {call.index, call.request,
-                         call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
-                             call.absent != nullptr ||
-                             (call.verb == Verb::kMSetNx && call.string_command->only_if_absent)};
-    const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
-    if (is_named) {
-      unit.writes = call.request.is_write();
-      unit.named = at;
-      item->index = call.index;
-      item->request = call.request;
-    }
-    ++at;
-  }
-  item->unit = &unit;
-  item->is_composite = true;
-  item->weight = static_cast<uint32_t>(asks);
 }
 
 }  // namespace rowsocket::frontend

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "exec/write_set.h"
 #include "frontend/resp/error_text.h"
+#include "frontend/resp/item.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/unit_run.h"
@@ -138,7 +139,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     item->closes = true;
     item->error.code = ErrorCode::kCmd;
     if (step.result == Result::kError)
-      AnswerError("ERR Protocol error: " + std::string(step.error), arena, item);
+      AnswerItemError("ERR Protocol error: " + std::string(step.error), arena, item);
     return {Parsed::kItem, input.size()};
   }
   const Arguments arguments(step.arguments);
@@ -155,13 +156,13 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   }
   if (command == nullptr) {
     state_.multi_failed = true;
-    AnswerError(UnknownCommand(arguments), arena, item);
+    AnswerItemError(UnknownCommand(arguments), arena, item);
     return {Parsed::kItem, step.consumed};
   }
   if (arguments.size() > model::kRespWordsMax) {
     state_.multi_failed = true;
-    Reject("TOOLARGE a command has at most " + std::to_string(model::kRespWordsMax) + " words",
-           arena, item);
+    RejectItem("TOOLARGE a command has at most " + std::to_string(model::kRespWordsMax) + " words",
+               arena, item);
     if (command->verb == Verb::kWatch && !state_.in_multi) FailWatch(*item);
     return {Parsed::kItem, step.consumed};
   }
@@ -178,19 +179,19 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     const std::string text =
         "wrong number of arguments for '" + std::string(command.name) + "' command";
     if (verb == Verb::kExec) {
-      Reject("EXECABORT Transaction discarded because of: " + text, arena, item);
+      RejectItem("EXECABORT Transaction discarded because of: " + text, arena, item);
       DropMulti(*item);
       return taken;
     }
     state_.multi_failed = true;
-    Reject("ERR " + text, arena, item);
+    RejectItem("ERR " + text, arena, item);
     return taken;
   }
   const bool needs_login =
       verb != Verb::kAuth && verb != Verb::kHello && verb != Verb::kQuit && verb != Verb::kReset;
   if (!login_.is_logged_in() && needs_login) {
     item->error.code = ErrorCode::kUnauth;
-    AnswerError("NOAUTH Authentication required.", arena, item);
+    AnswerItemError("NOAUTH Authentication required.", arena, item);
     return taken;
   }
   const bool ends_multi = verb == Verb::kExec || verb == Verb::kDiscard || verb == Verb::kMulti ||
@@ -201,7 +202,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   }
   if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {
-    AnswerError(
+    AnswerItemError(
         std::string(verb == Verb::kOnce ? "ERR ROW.ONCE" : "ERR ROW.REQUIRE") + " without MULTI",
         arena, item);
     return taken;
@@ -222,9 +223,9 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   const std::optional<std::span<RespCall>> calls = PrepareCalls(command, arguments, arena, &error);
   if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};
   if (error.empty())
-    MakeItem(*calls, /*is_exec=*/false, 1, arena, item);
+    MakeRequestItem(*calls, /*is_exec=*/false, 1, arena, item);
   else
-    AnswerError(error, arena, item);
+    AnswerItemError(error, arena, item);
   if (error.empty() && requests_.Note(command, arguments, bytes))
     finder_.NoteRepeated(calls->front());
   if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)
@@ -250,23 +251,6 @@ std::string RespFrontend::UnknownCommand(Arguments arguments) {
     shown.append("'").append(front(argument, left)).append("' ");
   }
   return text + shown;
-}
-
-void RespFrontend::Answer(std::string_view reply, base::Arena& arena, Item* item) const {
-  RespWorkOf(*item).reply = arena.Copy(reply);
-}
-
-void RespFrontend::AnswerError(std::string_view text, base::Arena& arena, Item* item) {
-  base::Buffer reply;
-  resp::AppendError(text, &reply);
-  if (item->error.ok()) item->error.code = ErrorCode::kCmd;
-  RespWorkOf(*item).error = RespErrorOf(text);
-  Answer(reply.view(), arena, item);
-}
-
-void RespFrontend::Reject(std::string_view text, base::Arena& arena, Item* item) {
-  RespWorkOf(*item).is_rejected = true;
-  AnswerError(text, arena, item);
 }
 
 void RespFrontend::CountError(std::string_view reply) const {

@@ -88,11 +88,6 @@ class RespFrontend final : public exec::Frontend {
   Step PrepareCommand(const RespCommand& command, Arguments arguments, std::string_view bytes,
                       base::Arena& arena, exec::Item* item);
   std::string UnknownCommand(Arguments arguments);
-  void Answer(std::string_view reply, base::Arena& arena, exec::Item* item) const;
-  void AnswerError(std::string_view text, base::Arena& arena, exec::Item* item);
-  /// Answers an error to a command that is refused before anything of it is tried: INFO counts such
-  /// errors apart (RespFailures).
-  void Reject(std::string_view text, base::Arena& arena, exec::Item* item);
   /// Counts an error reply that answers no item: of a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
   void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
@@ -168,9 +163,6 @@ class RespFrontend final : public exec::Frontend {
   /// Makes the item one that asks for the call's index. False: that has been asked before, and
   /// `*error` says what came of it.
   bool AskForIndex(const RespCall& call, exec::Item* item, std::string* error);
-  /// `calls`: of the arena.
-  void MakeItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
-                exec::Item* item);
   engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,

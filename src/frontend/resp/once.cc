@@ -4,6 +4,7 @@
 
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/item.h"
 
 namespace rowsocket::frontend {
 
@@ -62,16 +63,16 @@ TokenedRequest* RespFrontend::PrepareToken(std::string_view token, std::string_v
 bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
   if (arguments.size() > (fences ? 3u : 2u) || !exec::IsToken(arguments[1])) {
-    AnswerError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to " +
-                    std::to_string(model::kTokenBytesMax) + " bytes",
-                arena, item);
+    AnswerItemError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to " +
+                        std::to_string(model::kTokenBytesMax) + " bytes",
+                    arena, item);
     return true;
   }
   std::string error;
   TokenedRequest* const tokened = PrepareToken(arguments[1], {}, arena, item, &error);
   if (tokened == nullptr && error.empty()) return false;
   if (!error.empty()) {
-    AnswerError(error, arena, item);
+    AnswerItemError(error, arena, item);
     return true;
   }
   tokened->asks = fences ? TokenedRequest::Asks::kFence : TokenedRequest::Asks::kState;

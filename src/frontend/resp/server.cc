@@ -7,6 +7,7 @@
 #include "frontend/resp/describe.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/help.h"
+#include "frontend/resp/item.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
 
@@ -125,13 +126,13 @@ void RespFrontend::AnswerServer(const RespCommand& command, Arguments arguments,
   if (!AnswerConnectionVerb(command.verb, arguments, arena, out, item) &&
       !AnswerServerVerb(command.verb, arguments, out, item)) {
     settings_.info->AddRefused(command);
-    return Reject(command.refusal, arena, item);
+    return RejectItem(command.refusal, arena, item);
   }
   if (out.view().starts_with('-')) {
     if (item->error.ok()) item->error.code = ErrorCode::kCmd;
     RespWorkOf(*item).error = RespErrorOf(out.view());
   }
-  Answer(out.view(), arena, item);
+  AnswerItem(out.view(), arena, item);
 }
 
 bool RespFrontend::AnswerConnectionVerb(Verb verb, Arguments arguments, base::Arena& arena,

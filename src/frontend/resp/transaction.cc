@@ -5,6 +5,7 @@
 
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/frontend.h"
+#include "frontend/resp/item.h"
 #include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {
@@ -28,10 +29,10 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
                          Item* item) {
   const auto refuse = [&](std::string_view text) {
     state_.multi_failed = true;
-    Reject(text, arena, item);
+    RejectItem(text, arena, item);
   };
   if (command.verb == Verb::kWatch) {
-    return Reject("ERR WATCH inside MULTI is not allowed", arena, item);
+    return RejectItem("ERR WATCH inside MULTI is not allowed", arena, item);
   }
   if (command.verb == Verb::kRefused) {
     settings_.info->AddRefused(command);
@@ -63,17 +64,17 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
   }
   state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
   state_.multi_bytes += bytes;
-  Answer("+QUEUED\r\n", arena, item);
+  AnswerItem("+QUEUED\r\n", arena, item);
 }
 
 bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
   if (!state_.in_multi) {
-    AnswerError("ERR EXEC without MULTI", arena, item);
+    AnswerItemError("ERR EXEC without MULTI", arena, item);
     return true;
   }
   if (!state_.multi_failed && !PrepareQueued(arena, item)) return false;
   if (state_.multi_failed) {
-    AnswerError("EXECABORT Transaction discarded because of previous errors.", arena, item);
+    AnswerItemError("EXECABORT Transaction discarded because of previous errors.", arena, item);
   }
   DropMulti(*item);
   return true;
@@ -177,9 +178,9 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
     RespWorkOf(*item).tokened = tokened;
   }
   if (error.empty())
-    MakeItem(CopyCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
+    MakeRequestItem(CopyCalls(calls, arena), /*is_exec=*/true, transaction.commands, arena, item);
   else
-    AnswerError(RespNothingDone(error), arena, item);
+    AnswerItemError(RespNothingDone(error), arena, item);
   return true;
 }
 

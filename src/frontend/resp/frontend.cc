@@ -46,7 +46,8 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       locator_(settings),
       monitor_(settings),
       own_client_(settings),
-      login_(settings, state_, own_client_) {
+      login_(settings, state_, own_client_),
+      maker_(settings, state_, locator_) {
   SetAccount(settings.account);
 }
 
@@ -220,19 +221,41 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   }
   std::string error;
   finder_.CountParsed(consumed);
-  const std::optional<std::span<RespCall>> calls = PrepareCalls(command, arguments, arena, &error);
-  if (calls && !OpenCalls(*calls, arena, item, &error)) return {Parsed::kItem, 0};
+  const std::span<RespCall> calls =
+      maker_.Make(command, arguments, account() == nullptr, arena, &error);
+  if (!OpenCalls(calls, arena, item, &error)) return {Parsed::kItem, 0};
   if (error.empty())
-    MakeRequestItem(*calls, /*is_exec=*/false, 1, arena, item);
+    MakeRequestItem(calls, /*is_exec=*/false, 1, arena, item);
   else
     AnswerItemError(error, arena, item);
   if (error.empty() && requests_.Note(command, arguments, bytes))
-    finder_.NoteRepeated(calls->front());
+    finder_.NoteRepeated(calls.front());
   if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)
     watched_.Note(RespWorkOf(*item).calls);
   else if (verb == Verb::kWatch && item->kind == Item::Kind::kReply)
     FailWatch(*item);
   return taken;
+}
+
+// Where the keys cannot be counted, as without the store's table or the right to read it, or while
+// a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
+// else, most of all when something is wrong.
+bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                               Item* item) {
+  RespCommand counting = command;
+  counting.verb = Verb::kInfoKeys;
+  std::string error;
+  const std::span<RespCall> calls =
+      maker_.Make(counting, arguments, account() == nullptr, arena, &error);
+  if (!OpenCalls(calls, arena, item, &error)) {
+    item->takes_busy = true;
+    return false;
+  }
+  if (error.empty())
+    MakeRequestItem(calls, /*is_exec=*/false, 1, arena, item);
+  else
+    AnswerServer(command, arguments, arena, item);
+  return true;
 }
 
 // The text has the bytes that the client sent; those that would end the line are replaced.

@@ -2,7 +2,7 @@
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
 // without the engine (server.cc, login.h, own_client.h, monitor.h). A command on rows becomes a
-// RespCall for each of its keys (key_locator.h, rows.h), whose index is opened when the connection
+// RespCall for each of its keys (call_maker.h, rows.h), whose index is opened when the connection
 // names it for the first time; several calls, and those between MULTI and EXEC, are one unit
 // (exec/unit.h), which is done as a whole or not at all. SELECT, HELLO and MULTI change what the
 // commands behind them mean; where the turn stops before one of them, the change is taken back
@@ -22,6 +22,7 @@
 #include "exec/frontend.h"
 #include "exec/token_book.h"
 #include "exec/unit.h"
+#include "frontend/resp/call_maker.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/key_locator.h"
 #include "frontend/resp/login.h"
@@ -128,26 +129,10 @@ class RespFrontend final : public exec::Frontend {
   /// commands are to be taken one by one.
   std::optional<size_t> PrepareWholeMulti(std::string_view input, size_t consumed,
                                           base::Arena& arena, exec::Item* item);
-  /// The next calls of a command. False: `*error` says why not.
-  bool MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                 std::vector<RespCall>* calls, std::string* error) const;
-  /// The call of one key, whose place among the arguments it knows. False: `*error` says why not.
-  bool MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena, RespCall* call,
-                std::string* error) const;
-  /// The calls of a command that is no part of a transaction. None: `*error` says why.
-  std::optional<std::span<RespCall>> PrepareCalls(const RespCommand& command, Arguments arguments,
-                                                  base::Arena& arena, std::string* error);
-  static std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);
   /// INFO with the keys of databases, which the engine counts. False: an index has to be opened
   /// first, and the command is parsed again.
   bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
                    exec::Item* item);
-  /// The call of EVAL or EVALSHA. False: `*error` says why not.
-  bool MakeScriptCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                      std::vector<RespCall>* calls, std::string* error) const;
-  /// The calls of RENAME or COPY. False: `*error` says why not.
-  bool MakeMoveCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                     std::vector<RespCall>* calls, std::string* error) const;
   // The indexes that calls need (open_calls.cc).
   /// False: the item asks for an index that a call needs. True: all are open, or `*error` says what
   /// is wrong, with `*wrong` if that is not null.
@@ -220,8 +205,7 @@ class RespFrontend final : public exec::Frontend {
 
   RespRepeatedRequests requests_;
   RespIndexFinder finder_;
-  /// The calls of the command that is being parsed, before they have their place in the arena.
-  std::vector<RespCall> calls_;
+  RespCallMaker maker_;
   std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.
   /// The index that was asked for last is one of tokens_, and none that finder_ has named.
   bool opens_tokens_ = false;

@@ -59,7 +59,8 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
   }
   std::vector<RespCall> calls;
   std::string error;
-  if (AsksEngine(command.verb) && !MakeCalls(command, arguments, arena, &calls, &error)) {
+  if (AsksEngine(command.verb) &&
+      !maker_.Add(command, arguments, account() == nullptr, arena, &calls, &error)) {
     return refuse(error);
   }
   state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
@@ -105,7 +106,7 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
     const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
     arguments[0] = kCompare.name;
     arguments[1] = key;
-    if (!MakeCalls(kCompare, arguments, arena, calls, error)) return false;
+    if (!maker_.Add(kCompare, arguments, account() == nullptr, arena, calls, error)) return false;
     RespCall& call = calls->back();
     call.number = 0;
     call.image = image;
@@ -130,7 +131,7 @@ bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& ar
   transaction->identity_words.push_back(arguments);
   const size_t first = transaction->calls.size();
   if (AsksEngine(command->verb)) {
-    if (!MakeCalls(*command, arguments, arena, &transaction->calls, error)) {
+    if (!maker_.Add(*command, arguments, account() == nullptr, arena, &transaction->calls, error)) {
       *error = Blame(transaction->commands + 1) + *error;
       return false;
     }

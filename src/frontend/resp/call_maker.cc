@@ -1,11 +1,10 @@
-// How a command becomes calls.
+#include "frontend/resp/call_maker.h"
+
 #include <algorithm>
-#include <optional>
-#include <string>
+#include <cstdint>
+#include <iterator>
 #include <unordered_set>
 
-#include "frontend/resp/frontend.h"
-#include "frontend/resp/item.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
@@ -14,7 +13,6 @@
 
 namespace rowsocket::frontend {
 
-using exec::Item;
 using Verb = RespVerb;
 
 namespace {
@@ -62,8 +60,32 @@ void MarkRepeated(std::span<RespCall> calls) {
 
 }  // namespace
 
-bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                             std::vector<RespCall>* calls, std::string* error) const {
+// The call of one key is made where it stays, without the copies of several.
+std::span<RespCall> RespCallMaker::Make(const RespCommand& command, Arguments arguments,
+                                        bool may_name_tables, base::Arena& arena,
+                                        std::string* error) {
+  if (HasOneKey(command)) {
+    const std::span<RespCall> call = arena.Allocate<RespCall>(1);
+    return MakeOne(command, arguments, may_name_tables, arena, &call[0], error)
+               ? call
+               : std::span<RespCall>();
+  }
+  calls_.clear();
+  if (!Add(command, arguments, may_name_tables, arena, &calls_, error)) return {};
+  const std::span<RespCall> kept = CopyCalls(calls_, arena);
+  if (calls_.capacity() > model::kRespCallsKept) std::vector<RespCall>().swap(calls_);
+  return kept;
+}
+
+std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena) {
+  const std::span<RespCall> kept = arena.Allocate<RespCall>(calls.size());
+  std::copy(calls.begin(), calls.end(), kept.begin());
+  return kept;
+}
+
+bool RespCallMaker::Add(const RespCommand& command, Arguments arguments, bool may_name_tables,
+                        base::Arena& arena, std::vector<RespCall>* calls,
+                        std::string* error) const {
   if (NamesManyKeys(command.verb)) {
     RespCall& call = calls->emplace_back();
     call.verb = command.verb;
@@ -73,8 +95,10 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
                       arena, &call);
     return error->empty();
   }
-  if (command.verb == Verb::kEval) return MakeScriptCall(command, arguments, arena, calls, error);
-  if (IsMoveVerb(command.verb)) return MakeMoveCalls(command, arguments, arena, calls, error);
+  if (command.verb == Verb::kEval)
+    return AddScript(command, arguments, may_name_tables, arena, calls, error);
+  if (IsMoveVerb(command.verb))
+    return AddMove(command, arguments, may_name_tables, arena, calls, error);
   const size_t step = TraitsOf(command.verb).has_pairs() ? 2 : 1;
   if (arguments.size() % step == 0 && step == 2) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -90,15 +114,15 @@ bool RespFrontend::MakeCalls(const RespCommand& command, Arguments arguments, ba
     call.key_at = 1 + i * step;
     call.is_first = i == 0;
     call.is_last = i + 1 == keys;
-    if (!MakeCall(command, arguments, arena, &call, error)) return false;
+    if (!MakeOne(command, arguments, may_name_tables, arena, &call, error)) return false;
     calls->push_back(call);
   }
   if (command.verb == Verb::kMSetNx) MarkRepeated(std::span(*calls).last(keys));
   return true;
 }
 
-bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                            RespCall* call, std::string* error) const {
+bool RespCallMaker::MakeOne(const RespCommand& command, Arguments arguments, bool may_name_tables,
+                            base::Arena& arena, RespCall* call, std::string* error) const {
   const bool sets = TraitsOf(command.verb).fields == RespFields::kPairs;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -117,7 +141,7 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
   call->arguments = arguments;
   call->database = state_.database;
   if (command.verb == Verb::kWatch) call->image = &arena.Allocate<RespImage>(1)[0];
-  if (!locator_.Locate(command.writes, account() == nullptr, arena, call, error)) return false;
+  if (!locator_.Locate(command.writes, may_name_tables, arena, call, error)) return false;
   if (command.verb == Verb::kRequire && arguments.size() > 5) {
     call->refusal =
         arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6] : std::string_view();
@@ -129,53 +153,10 @@ bool RespFrontend::MakeCall(const RespCommand& command, Arguments arguments, bas
   return true;
 }
 
-// The call of one key is made where it stays, without the copies of several.
-std::optional<std::span<RespCall>> RespFrontend::PrepareCalls(const RespCommand& command,
-                                                              Arguments arguments,
-                                                              base::Arena& arena,
-                                                              std::string* error) {
-  if (HasOneKey(command)) {
-    const std::span<RespCall> call = arena.Allocate<RespCall>(1);
-    if (!MakeCall(command, arguments, arena, &call[0], error)) return std::nullopt;
-    return call;
-  }
-  calls_.clear();
-  if (!MakeCalls(command, arguments, arena, &calls_, error)) return std::nullopt;
-  const std::span<RespCall> kept = CopyCalls(calls_, arena);
-  if (calls_.capacity() > model::kRespCallsKept) std::vector<RespCall>().swap(calls_);
-  return kept;
-}
-
-std::span<RespCall> RespFrontend::CopyCalls(std::span<const RespCall> calls, base::Arena& arena) {
-  const std::span<RespCall> kept = arena.Allocate<RespCall>(calls.size());
-  std::copy(calls.begin(), calls.end(), kept.begin());
-  return kept;
-}
-
-// Where the keys cannot be counted, as without the store's table or the right to read it, or while
-// a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
-// else, most of all when something is wrong.
-bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                               exec::Item* item) {
-  RespCommand counting = command;
-  counting.verb = RespVerb::kInfoKeys;
-  std::string error;
-  const std::optional<std::span<RespCall>> calls = PrepareCalls(counting, arguments, arena, &error);
-  if (calls && !OpenCalls(*calls, arena, item, &error)) {
-    item->takes_busy = true;
-    return false;
-  }
-  if (error.empty())
-    MakeRequestItem(*calls, /*is_exec=*/false, 1, arena, item);
-  else
-    AnswerServer(command, arguments, arena, item);
-  return true;
-}
-
 // A client that gets NOSCRIPT sends the text itself, which is then recognized or refused.
-bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments arguments,
-                                  base::Arena& arena, std::vector<RespCall>* calls,
-                                  std::string* error) const {
+bool RespCallMaker::AddScript(const RespCommand& command, Arguments arguments, bool may_name_tables,
+                              base::Arena& arena, std::vector<RespCall>* calls,
+                              std::string* error) const {
   std::string sha1;
   const bool has_text = command.name == "eval";
   const RespScript script = has_text ? settings_.scripts->Load(arguments[1], &sha1)
@@ -198,7 +179,7 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
   if (!words.empty()) {
     if (IsOfField(script)) call.script = script;
     if (ComparesField(script)) call.expected = arguments[5];
-    return MakeCall(*FindRespCommand(words[0]), words, arena, &call, error);
+    return MakeOne(*FindRespCommand(words[0]), words, may_name_tables, arena, &call, error);
   }
   call.verb = command.verb;
   call.script = WithoutNil(script);
@@ -206,12 +187,12 @@ bool RespFrontend::MakeScriptCall(const RespCommand& command, Arguments argument
   call.arguments = arguments;
   call.key_at = 3;
   call.database = state_.database;
-  return locator_.Locate(/*writes=*/true, account() == nullptr, arena, &call, error);
+  return locator_.Locate(/*writes=*/true, may_name_tables, arena, &call, error);
 }
 
-bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments,
-                                 base::Arena& arena, std::vector<RespCall>* calls,
-                                 std::string* error) const {
+bool RespCallMaker::AddMove(const RespCommand& command, Arguments arguments, bool may_name_tables,
+                            base::Arena& arena, std::vector<RespCall>* calls,
+                            std::string* error) const {
   RespMove& move = arena.Allocate<RespMove>(1)[0];
   move.removes = command.name != "copy";
   move.answers_number = command.name != "rename";
@@ -244,8 +225,7 @@ bool RespFrontend::MakeMoveCalls(const RespCommand& command, Arguments arguments
     call.key_at = i == 1 ? 2 : 1;
     call.database = i == 1 ? database : state_.database;
     call.move = &move;
-    if (!locator_.Locate(/*writes=*/i != 0, account() == nullptr, arena, &call, error))
-      return false;
+    if (!locator_.Locate(/*writes=*/i != 0, may_name_tables, arena, &call, error)) return false;
   }
   const bool is_same = IsSameRow(steps[0], steps[1], error);
   if (is_same && !move.removes) *error = "ERR source and destination objects are the same";

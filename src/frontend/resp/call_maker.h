@@ -1,0 +1,60 @@
+// How a command of RESP becomes calls: one for each of its keys, or one for all where it names many
+// by a pattern.
+//
+// Flow: Make for a command by itself; Add for the commands of a transaction, one after the other.
+// Each call says then which row its key is (key_locator.h), but has neither index nor request.
+// Threads: one at a time. Lifetime: one for each connection; the settings, the connection's state
+// and its locator outlive it. Calls have views of their command's arguments, and lie in the arena,
+// or where Add puts them. Limits: kRespUnitKeysMax calls together; kColumnsMax fields of a command.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "frontend/resp/command.h"
+#include "frontend/resp/key_locator.h"
+#include "frontend/resp/settings.h"
+#include "frontend/resp/state.h"
+#include "frontend/resp/work.h"
+
+namespace rowsocket::frontend {
+
+class RespCallMaker {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  RespCallMaker(const RespSettings& settings, const RespState& state, const RespKeyLocator& locator)
+      : settings_(settings), state_(state), locator_(locator) {}
+
+  // `may_name_tables`: the client may know the names of tables.
+  /// The calls of a command that is no part of a transaction. None: `*error` says why.
+  std::span<RespCall> Make(const RespCommand& command, Arguments arguments, bool may_name_tables,
+                           base::Arena& arena, std::string* error);
+  /// Adds the calls of a command to those of others. False: `*error` says why not.
+  bool Add(const RespCommand& command, Arguments arguments, bool may_name_tables,
+           base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
+
+ private:
+  /// The call of one key, whose place among the arguments it knows. False: `*error` says why not.
+  bool MakeOne(const RespCommand& command, Arguments arguments, bool may_name_tables,
+               base::Arena& arena, RespCall* call, std::string* error) const;
+  /// Add for EVAL or EVALSHA.
+  bool AddScript(const RespCommand& command, Arguments arguments, bool may_name_tables,
+                 base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
+  /// Add for RENAME or COPY.
+  bool AddMove(const RespCommand& command, Arguments arguments, bool may_name_tables,
+               base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
+
+  const RespSettings& settings_;
+  const RespState& state_;
+  const RespKeyLocator& locator_;
+  /// The calls of the command that is being parsed, before they have their place in the arena.
+  std::vector<RespCall> calls_;
+};
+
+std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);
+
+}  // namespace rowsocket::frontend

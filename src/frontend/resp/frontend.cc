@@ -46,6 +46,7 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       locator_(settings),
       monitor_(settings),
       own_client_(settings),
+      changes_(state_, own_client_, watched_),
       login_(settings, state_, own_client_),
       maker_(settings, state_, locator_) {
   SetAccount(settings.account);
@@ -87,25 +88,14 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed) finder_.MarkStale();
   if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.MarkStale();
-  if (work.changes_state) history_.Finished();
-  // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
-  const bool is_watch = !work.calls.empty() && work.calls[0].verb == Verb::kWatch;
-  if (work.ends_watch)
-    watched_.Ended();
-  else if (is_watch && answer.ok())
-    watched_.Keep(work.calls);
-  else if (is_watch || work.fails_watch)
-    watched_.Fail();
-  else
-    return;
-  ShowHeldBytes();
+  if (changes_.Finished(work, answer)) ShowHeldBytes();
 }
 
 exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
                                          base::Arena& arena, Item* item) {
   last_parse_said_later_ = own_client_.replies().is_skip_in_turn();
   if (last_parse_said_later_) return {Parsed::kLater, 0};
-  is_behind_ = behind_requests;
+  changes_.BeginParse(behind_requests);
   const Step step = ParseOne(input, arena, item);
   own_client_.activity().queued.store(
       state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
@@ -120,12 +110,13 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
 exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena& arena,
                                             Item* item) {
   RespActivity& activity = own_client_.activity();
-  if (!is_behind_) {
+  const bool is_behind = changes_.is_behind();
+  if (!is_behind) {
     locator_.BeginTurn();
-    UndoState();
+    if (changes_.Undo()) ShowFacts();
     activity.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
-  finder_.BeginParse(is_behind_, activity.since_ms.load(std::memory_order_relaxed));
+  finder_.BeginParse(is_behind, activity.since_ms.load(std::memory_order_relaxed));
   const resp::RequestStep step = requests_.Next(input, request_limits(), arena);
   using Result = resp::RequestStep::Result;
   if (step.result == Result::kNeedMore) return {Parsed::kNeedMore, 0};
@@ -147,8 +138,9 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   const RespCommand* const command = requests_.CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   activity.verb.store(item->verb, std::memory_order_relaxed);
-  last_parse_said_later_ = is_behind_ && (finder_.has_many() ||
-                                          (command != nullptr && MustBeLater(*command, arguments)));
+  last_parse_said_later_ =
+      is_behind &&
+      (finder_.has_many() || (command != nullptr && changes_.MustBeLater(*command, arguments)));
   if (last_parse_said_later_) return {Parsed::kLater, 0};
   if (command != nullptr && command->verb == Verb::kMulti &&
       TakesArguments(*command, arguments.size())) {
@@ -164,7 +156,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     state_.multi_failed = true;
     RejectItem("TOOLARGE a command has at most " + std::to_string(model::kRespWordsMax) + " words",
                arena, item);
-    if (command->verb == Verb::kWatch && !state_.in_multi) FailWatch(*item);
+    if (command->verb == Verb::kWatch && !state_.in_multi) changes_.FailWatch(*item);
     return {Parsed::kItem, step.consumed};
   }
   return PrepareCommand(*command, arguments, input.substr(0, step.consumed), arena, item);
@@ -181,7 +173,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
         "wrong number of arguments for '" + std::string(command.name) + "' command";
     if (verb == Verb::kExec) {
       RejectItem("EXECABORT Transaction discarded because of: " + text, arena, item);
-      DropMulti(*item);
+      changes_.EndMulti(*item);
       return taken;
     }
     state_.multi_failed = true;
@@ -215,7 +207,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
   if (!AsksEngine(verb)) {
-    if (MayComeToNothing() && ChangesState(verb)) NoteState(*item);
+    if (changes_.MayComeToNothing() && ChangesState(verb)) changes_.Note(*item);
     AnswerServer(command, arguments, arena, item);
     return taken;
   }
@@ -233,7 +225,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)
     watched_.Note(RespWorkOf(*item).calls);
   else if (verb == Verb::kWatch && item->kind == Item::Kind::kReply)
-    FailWatch(*item);
+    changes_.FailWatch(*item);
   return taken;
 }
 

@@ -6,7 +6,7 @@
 // names it for the first time; several calls, and those between MULTI and EXEC, are one unit
 // (exec/unit.h), which is done as a whole or not at all. SELECT, HELLO and MULTI change what the
 // commands behind them mean; where the turn stops before one of them, the change is taken back
-// (state.h). Other commands that change the connection end the turn.
+// (state_changes.h). Other commands that change the connection end the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kColumnsMax fields of a
 // command; kRespUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax
@@ -31,6 +31,7 @@
 #include "frontend/resp/repeated_requests.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
+#include "frontend/resp/state_changes.h"
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
 #include "model/limits.h"
@@ -96,24 +97,6 @@ class RespFrontend final : public exec::Frontend {
   bool EndMulti(base::Arena& arena, exec::Item* item);
   /// Adds the calls that compare the watched keys. False: `*error` says why not.
   bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
-  // What a turn that stops takes back (state.cc).
-  /// Whether the command is parsed only when all items before it have their answers.
-  bool MustBeLater(const RespCommand& command, Arguments arguments) const;
-  /// To be called before the item changes the state, where the turn may stop at it or before it, or
-  /// where the lane may throw it away.
-  void NoteState(exec::Item& item);
-  /// Whether the item that is being parsed may come to nothing even where it is a reply, so that
-  /// its changes are taken back.
-  bool MayComeToNothing() const { return is_behind_ || may_be_dropped_; }
-  /// A new turn begins: what is left in history_ is of items that the last one has not come to.
-  void UndoState();
-  /// The item ends the transaction, if there is one.
-  void DropMulti(exec::Item& item);
-  /// The item ends the watch of all keys: when it has its answer, where it may come to nothing.
-  void EndWatch(exec::Item& item);
-  /// The item is a WATCH that could not be made a request: when it has its answer, where it may
-  /// come to nothing, the watch has failed.
-  void FailWatch(exec::Item& item);
   /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
   bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
                   std::string* error) const;
@@ -192,14 +175,9 @@ class RespFrontend final : public exec::Frontend {
   RespMonitor monitor_;
   RespOwnClient own_client_;  ///< Shows what ShowFacts has shown last.
   RespState state_;
-  RespStateHistory history_;
-  RespLogin login_;
-  /// Parse's `behind_requests`: the item that is being parsed is behind others at which the turn
-  /// may stop.
-  bool is_behind_ = false;
-  /// ParseForLane: an item that turns out to be a reply is thrown away, and parsed anew.
-  bool may_be_dropped_ = false;
   RespWatchedKeys watched_;
+  RespStateChanges changes_;
+  RespLogin login_;
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;
 

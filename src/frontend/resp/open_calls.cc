@@ -56,9 +56,9 @@ RespFrontend::Found RespFrontend::FindIndex(RespCall& call, base::Arena& arena,
 exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Arena& arena,
                                                 Item* item) {
   finder_.AllowStale(true);
-  may_be_dropped_ = true;
+  changes_.AllowDrop(true);
   const Step step = Parse(input, /*behind_requests=*/false, arena, item);
-  may_be_dropped_ = false;
+  changes_.AllowDrop(false);
   finder_.AllowStale(false);
   return step;
 }

@@ -168,10 +168,10 @@ bool RespFrontend::AnswerConnectionVerb(Verb verb, Arguments arguments, base::Ar
         break;
       }
       state_.EndMulti();
-      EndWatch(*item);
+      changes_.EndWatch(*item);
       break;
     case Verb::kUnwatch:
-      EndWatch(*item);
+      changes_.EndWatch(*item);
       break;
     default:
       return false;
@@ -248,7 +248,7 @@ void RespFrontend::Reset(Item* item) {
   state_ = {};
   own_client_.replies().TurnOn();
   RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
-  EndWatch(*item);
+  changes_.EndWatch(*item);
   own_client_.SetName({});
   login_.Reset();
   if (settings_.accounts) SetAccount(settings_.account);

@@ -77,15 +77,8 @@ bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
   if (state_.multi_failed) {
     AnswerItemError("EXECABORT Transaction discarded because of previous errors.", arena, item);
   }
-  DropMulti(*item);
+  changes_.EndMulti(*item);
   return true;
-}
-
-void RespFrontend::DropMulti(Item& item) {
-  if (!state_.in_multi) return;
-  if (MayComeToNothing() || item.kind == Item::Kind::kRequest) NoteState(item);
-  state_.EndMulti();
-  EndWatch(item);
 }
 
 // What a WATCH of the same turn sees is not known yet: its call will have the image.
@@ -229,7 +222,7 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
       RespWorkOf(*item).commands = transaction.commands;
       finder_.CountParsed(consumed);
       if (!MakeTransaction(transaction, {}, arena, item)) return 0;
-      EndWatch(*item);
+      changes_.EndWatch(*item);
       return consumed;
     }
     bytes += BytesOf(step.arguments);

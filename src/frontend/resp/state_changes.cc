@@ -1,9 +1,8 @@
-// How a turn may stop at any item of a connection: which commands are parsed only when the items
-// before them have their answers, and which changes the connection takes back.
+#include "frontend/resp/state_changes.h"
+
 #include <algorithm>
 #include <string>
 
-#include "frontend/resp/frontend.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -21,7 +20,8 @@ bool LogsIn(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) const {
+bool RespStateChanges::MustBeLater(const RespCommand& command,
+                                   std::span<const std::string_view> arguments) const {
   const Verb verb = command.verb;
   if (verb == Verb::kReset || verb == Verb::kQuit) return true;
   // An EXEC behind more WATCHes than kRespWatchedKeysMax allows fails by their answers, which are
@@ -31,26 +31,33 @@ bool RespFrontend::MustBeLater(const RespCommand& command, Arguments arguments) 
          (verb == Verb::kHello && LogsIn(arguments));
 }
 
-void RespFrontend::NoteState(Item& item) {
+void RespStateChanges::Note(Item& item) {
   history_.Note(state_, own_client_.name());
   RespWorkOf(item).changes_state = true;
 }
 
-void RespFrontend::UndoState() {
+bool RespStateChanges::Undo() {
   watched_.BeginTurn();
   std::string name;
-  if (!history_.Undo(&state_, &name)) return;
+  if (!history_.Undo(&state_, &name)) return false;
   own_client_.SetName(name);
-  ShowFacts();
+  return true;
 }
 
-void RespFrontend::EndWatch(Item& item) {
+void RespStateChanges::EndMulti(Item& item) {
+  if (!state_.in_multi) return;
+  if (MayComeToNothing() || item.kind == Item::Kind::kRequest) Note(item);
+  state_.EndMulti();
+  EndWatch(item);
+}
+
+void RespStateChanges::EndWatch(Item& item) {
   if (!MayComeToNothing() && item.kind != Item::Kind::kRequest) return watched_.End();
   watched_.EndLater();
   RespWorkOf(item).ends_watch = true;
 }
 
-void RespFrontend::FailWatch(Item& item) {
+void RespStateChanges::FailWatch(Item& item) {
   if (!MayComeToNothing()) return watched_.Fail();
   watched_.FailLater();
   RespWorkOf(item).fails_watch = true;

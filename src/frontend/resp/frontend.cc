@@ -48,7 +48,8 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       own_client_(settings),
       changes_(state_, own_client_, watched_),
       login_(settings, state_, own_client_),
-      maker_(settings, state_, locator_) {
+      maker_(settings, state_, locator_),
+      tokens_(settings.tokens) {
   SetAccount(settings.account);
 }
 
@@ -201,7 +202,8 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     return taken;
   }
   if (verb == Verb::kOutcome) {
-    return {Parsed::kItem, PrepareOutcome(arguments, arena, item) ? consumed : 0};
+    return {Parsed::kItem,
+            tokens_.PrepareOutcome(arguments, account(), arena, item) ? consumed : 0};
   }
   if (verb == Verb::kInfo && RespMonitor::InfoCountsKeys(arguments.subspan(1))) {
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
@@ -287,7 +289,7 @@ Outcome RespFrontend::ExecuteAny(const Item& item, engine::Session& session,
                                  base::Buffer& out) const {
   if (item.unit != nullptr) return ExecuteUnit(item, session, out);
   RespWork& work = RespWorkOf(item);
-  if (work.tokened != nullptr) return ExecuteOutcome(work, session, out);
+  if (work.tokened != nullptr) return tokens_.ExecuteOutcome(work, account(), session, out);
   if (work.calls[0].verb == Verb::kInfoKeys) return monitor_.ExecuteInfo(work, session, out);
   work.wrong = {};
   work.hits = work.misses = 0;
@@ -324,7 +326,7 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   };
   const auto body = [&run] { return run.Run(); };
   // A token that has taken effect already is answered as then, whatever the WATCH before it says.
-  const auto once = [&] { return ExecuteOnce(work, unit, session, out, body); };
+  const auto once = [&] { return tokens_.ExecuteOnce(work, unit, session, out, body); };
   Outcome outcome;
   if (work.tokened != nullptr)
     outcome = exec::ExecuteUnit(unit, session, execute, once);
@@ -358,7 +360,7 @@ bool RespFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) co
 }
 
 void RespFrontend::AddWrites(const Item& item, exec::WriteSet& writes) const {
-  if (RespWorkOf(item).tokened != nullptr) tokens_->AddWrites(writes);
+  if (RespWorkOf(item).tokened != nullptr) tokens_.AddWrites(writes);
 }
 
 void RespFrontend::Reply(const Item& item, base::Buffer& out) const {

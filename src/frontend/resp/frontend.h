@@ -13,14 +13,12 @@
 // of these.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "exec/frontend.h"
-#include "exec/token_book.h"
 #include "exec/unit.h"
 #include "frontend/resp/call_maker.h"
 #include "frontend/resp/index_finder.h"
@@ -32,6 +30,7 @@
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/state_changes.h"
+#include "frontend/resp/tokens.h"
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
 #include "model/limits.h"
@@ -135,17 +134,6 @@ class RespFrontend final : public exec::Frontend {
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
-  // Tokens (once.cc).
-  std::string IdentityOf(std::span<const Arguments> commands) const;
-  /// Makes what the token needs; null and an empty error: an index has to be opened first.
-  exec::TokenedRequest* PrepareToken(std::string_view token, std::string_view identity,
-                                     base::Arena& arena, exec::Item* item, std::string* error);
-  /// False: an index has to be opened first, and the command is parsed again.
-  bool PrepareOutcome(Arguments arguments, base::Arena& arena, exec::Item* item);
-  engine::Outcome ExecuteOnce(const RespWork& work, exec::Unit& unit, engine::Session& session,
-                              base::Buffer& out, const std::function<engine::Outcome()>& run) const;
-  engine::Outcome ExecuteOutcome(const RespWork& work, engine::Session& session,
-                                 base::Buffer& out) const;
   // Commands of the connection and the server (server.cc).
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
@@ -184,9 +172,7 @@ class RespFrontend final : public exec::Frontend {
   RespRepeatedRequests requests_;
   RespIndexFinder finder_;
   RespCallMaker maker_;
-  std::unique_ptr<exec::TokenBook> tokens_;  ///< From the first command with a token on.
-  /// The index that was asked for last is one of tokens_, and none that finder_ has named.
-  bool opens_tokens_ = false;
+  RespTokens tokens_;
 };
 
 }  // namespace rowsocket::frontend

@@ -71,7 +71,6 @@ bool RespFrontend::AskForIndex(const RespCall& call, Item* item, std::string* er
     *error = RespFailureText(failure, RespWork(), &call, account());
     return false;
   }
-  opens_tokens_ = false;
   item->kind = Item::Kind::kSilentOpen;
   item->names = names;
   item->request.account = account();
@@ -93,8 +92,9 @@ bool RespFrontend::OpenCalls(std::span<RespCall> calls, base::Arena& arena, Item
   return true;
 }
 
-void RespFrontend::Opened(Item&, const Outcome& outcome, std::shared_ptr<engine::Index> index) {
-  if (std::exchange(opens_tokens_, false)) return tokens_->Opened(outcome, std::move(index));
+void RespFrontend::Opened(Item& item, const Outcome& outcome,
+                          std::shared_ptr<engine::Index> index) {
+  if (tokens_.AsksFor(item)) return tokens_.Opened(outcome, std::move(index));
   finder_.Opened(outcome, std::move(index));
 }
 

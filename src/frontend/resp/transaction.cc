@@ -165,8 +165,9 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
     });
     if (!writes) error = "ERR ROW.ONCE is for transactions that write";
     exec::TokenedRequest* const tokened =
-        writes ? PrepareToken(transaction.token, IdentityOf(transaction.identity_words), arena,
-                              item, &error)
+        writes ? tokens_.Prepare(transaction.token,
+                                 RespTokens::IdentityOf(state_, transaction.identity_words), arena,
+                                 item, &error)
                : nullptr;
     if (tokened == nullptr && error.empty()) return false;
     RespWorkOf(*item).tokened = tokened;

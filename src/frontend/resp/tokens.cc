@@ -1,10 +1,10 @@
-// Transactions that take effect once, however often they are sent (ROW.ONCE), and what became of
-// them (ROW.OUTCOME).
-#include <string>
+#include "frontend/resp/tokens.h"
+
+#include <memory>
 
 #include "frontend/resp/error_text.h"
-#include "frontend/resp/frontend.h"
 #include "frontend/resp/item.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -29,9 +29,9 @@ constexpr std::string_view kFenceDenied =
 }  // namespace
 
 // Watched keys are not part of it: a client that sends a transaction again has watched them anew.
-std::string RespFrontend::IdentityOf(std::span<const Arguments> commands) const {
-  std::string identity(BeginOf(state_.version));
-  identity.append(state_.database);
+std::string RespTokens::IdentityOf(const RespState& state, std::span<const Arguments> commands) {
+  std::string identity(BeginOf(state.version));
+  identity.append(state.database);
   for (const Arguments arguments : commands) {
     identity.append(1, '*').append(std::to_string(arguments.size()));
     for (const std::string_view argument : arguments) {
@@ -42,25 +42,25 @@ std::string RespFrontend::IdentityOf(std::span<const Arguments> commands) const 
   return identity;
 }
 
-TokenedRequest* RespFrontend::PrepareToken(std::string_view token, std::string_view identity,
-                                           base::Arena& arena, Item* item, std::string* error) {
-  if (tokens_ == nullptr) tokens_ = std::make_unique<exec::TokenBook>(settings_.tokens);
-  const engine::IndexNames* const to_open = tokens_->ToOpen();
+TokenedRequest* RespTokens::Prepare(std::string_view token, std::string_view identity,
+                                    base::Arena& arena, Item* item, std::string* error) {
+  if (book_ == nullptr) book_ = std::make_unique<exec::TokenBook>(settings_);
+  const engine::IndexNames* const to_open = book_->ToOpen();
   if (to_open == nullptr) {
     return exec::TokenBook::Describe(model::Value(arena.Copy(token)), identity, arena);
   }
-  if (const model::Error failure = tokens_->TakeFailure(); !failure.ok()) {
-    *error = RespFailureText(failure, RespWork(), nullptr, account());
+  if (const model::Error failure = book_->TakeFailure(); !failure.ok()) {
+    *error = RespFailureText(failure, RespWork(), nullptr, nullptr);
     return nullptr;
   }
-  opens_tokens_ = true;
   item->kind = Item::Kind::kSilentOpen;
   item->names = to_open;
   item->request.account = nullptr;  // The table of tokens is the library's own.
   return nullptr;
 }
 
-bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item* item) {
+bool RespTokens::PrepareOutcome(Arguments arguments, const model::Account* account,
+                                base::Arena& arena, Item* item) {
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
   if (arguments.size() > (fences ? 3u : 2u) || !exec::IsToken(arguments[1])) {
     AnswerItemError("ERR syntax error: ROW.OUTCOME token [FENCE], a token of 1 to " +
@@ -69,22 +69,22 @@ bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item*
     return true;
   }
   std::string error;
-  TokenedRequest* const tokened = PrepareToken(arguments[1], {}, arena, item, &error);
+  TokenedRequest* const tokened = Prepare(arguments[1], {}, arena, item, &error);
   if (tokened == nullptr && error.empty()) return false;
   if (!error.empty()) {
     AnswerItemError(error, arena, item);
     return true;
   }
   tokened->asks = fences ? TokenedRequest::Asks::kFence : TokenedRequest::Asks::kState;
-  tokened->account = account();
+  tokened->account = account;
   RespWork& work = RespWorkOf(*item);
   work.tokened = tokened;
   work.calls = arena.Allocate<RespCall>(1);
   work.calls[0].verb = RespVerb::kOutcome;
   work.calls[0].arguments = arguments;
   item->kind = Item::Kind::kRequest;
-  item->request.account = account();  // It counts; the rights are the TokenBook's to ask for.
-  item->index = &tokens_->index();
+  item->request.account = account;  // It counts; the rights are the TokenBook's to ask for.
+  item->index = &book_->index();
   item->request.verb = model::Request::Verb::kEdit;
   const std::span<model::Value> key = arena.Allocate<model::Value>(1);
   key[0] = tokened->token;
@@ -94,9 +94,9 @@ bool RespFrontend::PrepareOutcome(Arguments arguments, base::Arena& arena, Item*
 }
 
 // A transaction that was not applied keeps no token.
-Outcome RespFrontend::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& session,
-                                  base::Buffer& out, const std::function<Outcome()>& run) const {
-  const Outcome outcome = tokens_->Execute(*work.tokened, session, out, [&] {
+Outcome RespTokens::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& session,
+                                base::Buffer& out, const std::function<Outcome()>& run) const {
+  const Outcome outcome = book_->Execute(*work.tokened, session, out, [&] {
     const Outcome ran = run();
     return unit.end == Unit::End::kStopped ? Outcome::Fail(ErrorCode::kGroup) : ran;
   });
@@ -106,10 +106,10 @@ Outcome RespFrontend::ExecuteOnce(const RespWork& work, Unit& unit, engine::Sess
 }
 
 // The kept reply is shown to those alone who may see every table.
-Outcome RespFrontend::ExecuteOutcome(const RespWork& work, engine::Session& session,
-                                     base::Buffer& out) const {
+Outcome RespTokens::ExecuteOutcome(const RespWork& work, const model::Account* account,
+                                   engine::Session& session, base::Buffer& out) const {
   exec::TokenFate fate;
-  const Outcome outcome = tokens_->Ask(*work.tokened, session, &fate);
+  const Outcome outcome = book_->Ask(*work.tokened, session, &fate);
   if (!outcome.ok()) {
     const bool is_denied = outcome.error.code == ErrorCode::kDenied;
     if (outcome.is_answer())
@@ -118,7 +118,7 @@ Outcome RespFrontend::ExecuteOutcome(const RespWork& work, engine::Session& sess
   }
   resp::AppendArray(2, &out);
   resp::AppendBulk(exec::NameOf(fate.state), &out);
-  const bool is_shown = fate.state == exec::TokenState::kDone && account() == nullptr;
+  const bool is_shown = fate.state == exec::TokenState::kDone && account == nullptr;
   if (!is_shown)
     resp::AppendNil(work.version, &out);
   else if (fate.request.starts_with(BeginOf(work.version)))

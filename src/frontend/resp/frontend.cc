@@ -49,6 +49,7 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       changes_(state_, own_client_, watched_),
       login_(settings, state_, own_client_),
       maker_(settings, state_, locator_),
+      opener_(finder_, requests_),
       tokens_(settings.tokens) {
   SetAccount(settings.account);
 }
@@ -105,6 +106,16 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
   finder_.EndParse(step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen);
   own_client_.replies().SetSkipInTurn(step.parsed == Parsed::kItem && !item->is_silent() &&
                                       RespWorkOf(*item).is_skipped);
+  return step;
+}
+
+exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Arena& arena,
+                                                Item* item) {
+  finder_.AllowStale(true);
+  changes_.AllowDrop(true);
+  const Step step = Parse(input, /*behind_requests=*/false, arena, item);
+  changes_.AllowDrop(false);
+  finder_.AllowStale(false);
   return step;
 }
 
@@ -217,7 +228,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   finder_.CountParsed(consumed);
   const std::span<RespCall> calls =
       maker_.Make(command, arguments, account() == nullptr, arena, &error);
-  if (!OpenCalls(calls, arena, item, &error)) return {Parsed::kItem, 0};
+  if (!opener_.Open(calls, account(), arena, item, &error)) return {Parsed::kItem, 0};
   if (error.empty())
     MakeRequestItem(calls, /*is_exec=*/false, 1, arena, item);
   else
@@ -241,7 +252,7 @@ bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, 
   std::string error;
   const std::span<RespCall> calls =
       maker_.Make(counting, arguments, account() == nullptr, arena, &error);
-  if (!OpenCalls(calls, arena, item, &error)) {
+  if (!opener_.Open(calls, account(), arena, item, &error)) {
     item->takes_busy = true;
     return false;
   }
@@ -274,6 +285,12 @@ void RespFrontend::CountError(std::string_view reply) const {
   monitor_.CountError(RespErrorOf(reply),
                       own_client_.activity().verb.load(std::memory_order_relaxed),
                       /*is_rejected=*/false);
+}
+
+void RespFrontend::Opened(Item& item, const Outcome& outcome,
+                          std::shared_ptr<engine::Index> index) {
+  if (tokens_.AsksFor(item)) return tokens_.Opened(outcome, std::move(index));
+  finder_.Opened(outcome, std::move(index));
 }
 
 Outcome RespFrontend::Execute(const Item& item, engine::Session& session, base::Buffer& out) const {

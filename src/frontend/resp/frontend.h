@@ -21,6 +21,7 @@
 #include "exec/frontend.h"
 #include "exec/unit.h"
 #include "frontend/resp/call_maker.h"
+#include "frontend/resp/call_opener.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/key_locator.h"
 #include "frontend/resp/login.h"
@@ -115,21 +116,6 @@ class RespFrontend final : public exec::Frontend {
   /// first, and the command is parsed again.
   bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
                    exec::Item* item);
-  // The indexes that calls need (open_calls.cc).
-  /// False: the item asks for an index that a call needs. True: all are open, or `*error` says what
-  /// is wrong, with `*wrong` if that is not null.
-  bool OpenCalls(std::span<RespCall> calls, base::Arena& arena, exec::Item* item,
-                 std::string* error, const RespCall** wrong = nullptr);
-  enum class Found : uint8_t {
-    kYes,    ///< The call's request is made.
-    kAgain,  ///< The call was changed, and another index is to be looked for.
-    kNo,     ///< AskForIndex comes next.
-    kWrong,  ///< `*error` says why the call is refused.
-  };
-  Found FindIndex(RespCall& call, base::Arena& arena, std::string* error);
-  /// Makes the item one that asks for the call's index. False: that has been asked before, and
-  /// `*error` says what came of it.
-  bool AskForIndex(const RespCall& call, exec::Item* item, std::string* error);
   engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
@@ -172,6 +158,7 @@ class RespFrontend final : public exec::Frontend {
   RespRepeatedRequests requests_;
   RespIndexFinder finder_;
   RespCallMaker maker_;
+  RespCallOpener opener_;
   RespTokens tokens_;
 };
 

@@ -2,7 +2,7 @@
 // one first; then tables; then the store.
 //
 // Flow: BeginTurn, then Locate for each call of the turn's commands. Whether the names of a key are
-// those of a table is found out when the index is opened (open_calls.cc): where they are not, the
+// those of a table is found out when the index is opened (call_opener.h): where they are not, the
 // key is put into the store then.
 // Threads: one at a time. Lifetime: one for each connection; the settings outlive it. What Locate
 // gives a call lies in the arena, or in the snapshot of keyspaces, which is kept for the next turn.

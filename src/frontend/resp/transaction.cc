@@ -157,7 +157,7 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
                                    Item* item) {
   std::vector<RespCall>& calls = transaction.calls;
   const RespCall* wrong = nullptr;
-  if (error.empty() && !OpenCalls(calls, arena, item, &error, &wrong)) return false;
+  if (error.empty() && !opener_.Open(calls, account(), arena, item, &error, &wrong)) return false;
   if (wrong != nullptr) error = Blame(wrong->number) + error;
   if (error.empty() && !transaction.token.empty()) {
     const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {

@@ -1,10 +1,16 @@
 // Tables that commands need and do not get: those that are absent or locked, or that the server
 // cannot open; and how many indexes a connection has open.
+#include "frontend/resp/call_opener.h"
+
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "frontend/resp/call_maker.h"
 #include "frontend/resp/resp_fixture.h"
 
 namespace rowsocket::frontend {
@@ -56,6 +62,37 @@ TEST_F(RespTest, ATableOfTokensThatIsLockedIsNotMissing) {
   EXPECT_TRUE(Ask("ROW.OUTCOME a").starts_with("-NOTOKENS "));
   store_.SetHook({});
   EXPECT_EQ("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n:0\r\n", Ask(once));
+}
+
+TEST_F(RespTest, AKeyWhoseTableIsNotThereIsLookedForInTheStoreNext) {
+  const RespState state;
+  const RespKeyLocator locator(settings_);
+  RespCallMaker maker(settings_, state, locator);
+  RespIndexFinder finder;
+  RespRepeatedRequests requests;
+  RespCallOpener opener(finder, requests);
+  const std::vector<std::string_view> words = {"get", "none:1"};
+  std::vector<std::string> asked;
+  std::string error;
+  std::span<RespCall> calls;
+  while (asked.size() < 5) {
+    finder.BeginParse(/*is_behind=*/false, /*now_ms=*/0);
+    finder.CountParsed(words[1].size());
+    calls = maker.Make(*FindRespCommand("get"), words, /*may_name_tables=*/true, arena_, &error);
+    exec::Item item;
+    if (opener.Open(calls, /*account=*/nullptr, arena_, &item, &error)) break;
+    finder.EndParse(/*asks_for_index=*/true);
+    ASSERT_EQ(exec::Item::Kind::kSilentOpen, item.kind);
+    asked.push_back(item.names->db + "." + item.names->table);
+    std::shared_ptr<engine::Index> index;
+    const engine::Outcome outcome = session_.OpenIndex(*item.names, &index);
+    finder.Opened(outcome, std::move(index));
+  }
+  EXPECT_EQ("", error);
+  EXPECT_EQ((std::vector<std::string>{"shop.none", "rowsocket.store"}), asked);
+  ASSERT_EQ(1u, calls.size());
+  EXPECT_TRUE(calls[0].is_string);
+  EXPECT_NE(nullptr, calls[0].index);
 }
 
 /// A command with so many fields, of which each of the first `number` is `w`: each number has an

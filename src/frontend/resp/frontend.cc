@@ -48,6 +48,7 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       own_client_(settings),
       changes_(state_, own_client_, watched_),
       login_(settings, state_, own_client_),
+      server_(settings, state_, locator_, monitor_, own_client_),
       maker_(settings, state_, locator_),
       opener_(finder_, requests_),
       tokens_(settings.tokens) {

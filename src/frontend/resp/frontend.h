@@ -1,7 +1,7 @@
 // RESP, the protocol of Redis's clients, on one connection: rows as hashes, transactions as units.
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
-// without the engine (server.cc, login.h, own_client.h, monitor.h). A command on rows becomes a
+// without the engine (server_commands.h, login.h). A command on rows becomes a
 // RespCall for each of its keys (call_maker.h, rows.h), whose index is opened when the connection
 // names it for the first time; several calls, and those between MULTI and EXEC, are one unit
 // (exec/unit.h), which is done as a whole or not at all. SELECT, HELLO and MULTI change what the
@@ -28,6 +28,7 @@
 #include "frontend/resp/monitor.h"
 #include "frontend/resp/own_client.h"
 #include "frontend/resp/repeated_requests.h"
+#include "frontend/resp/server_commands.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/state_changes.h"
@@ -120,23 +121,15 @@ class RespFrontend final : public exec::Frontend {
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
-  // Commands of the connection and the server (server.cc).
   void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
                     exec::Item* item);
   /// Commands that change the connection's state: its login, its database, MULTI, or its end.
   /// False: the command is none of these.
   bool AnswerConnectionVerb(RespVerb verb, Arguments arguments, base::Arena& arena,
                             base::Buffer& out, exec::Item* item);
-  /// Commands that tell what clients and tools want to know. False: the command is none of these.
-  bool AnswerServerVerb(RespVerb verb, Arguments arguments, base::Buffer& out, exec::Item* item);
   void Reset(exec::Item* item);
   /// Empty, or the text of an error.
   std::string_view Select(std::string_view text);
-  static void AppendTime(base::Buffer& out);
-  void AppendConfig(Arguments arguments, base::Buffer& out) const;
-  void AppendAcl(Arguments arguments, base::Buffer& out) const;
-  void AppendScript(Arguments arguments, base::Buffer& out) const;
-  void AppendRole(base::Buffer& out) const;
   /// To be called when the connection's name, state or account has changed.
   void ShowFacts() { own_client_.Show(state_, account()); }
   /// To be called when what is queued, watched or open has changed.
@@ -152,6 +145,7 @@ class RespFrontend final : public exec::Frontend {
   RespWatchedKeys watched_;
   RespStateChanges changes_;
   RespLogin login_;
+  RespServerCommands server_;
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;
 

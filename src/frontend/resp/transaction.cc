@@ -6,6 +6,7 @@
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/item.h"
+#include "frontend/resp/server_commands.h"
 #include "frontend/resp/watch.h"
 
 namespace rowsocket::frontend {
@@ -136,7 +137,7 @@ bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& ar
     } else if (command->verb == Verb::kUnwatch) {  // EXEC has looked already.
       resp::AppendSimple("OK", &reply);
     } else if (command->verb == Verb::kTime) {
-      AppendTime(reply);
+      AppendRespTime(reply);
     } else if (command->verb == Verb::kPublish) {
       resp::AppendInteger(0, &reply);
     } else if (arguments.size() > 1) {

@@ -1,20 +1,21 @@
-// The commands of RESP that ask no engine: the connection's, and what tools want to know of the
-// server.
+#include "frontend/resp/server_commands.h"
+
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "frontend/resp/describe.h"
-#include "frontend/resp/frontend.h"
 #include "frontend/resp/help.h"
-#include "frontend/resp/item.h"
-#include "frontend/resp/numbers.h"
-#include "frontend/resp/rows.h"
+#include "frontend/resp/login.h"
+#include "model/limits.h"
+#include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
 
 using exec::Item;
-using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
@@ -93,6 +94,14 @@ void AppendFunction(std::span<const std::string_view> arguments, base::Buffer* o
     resp::AppendArray(0, out);
 }
 
+void AppendAcl(std::span<const std::string_view> arguments, const model::Account* account,
+               base::Buffer& out) {
+  if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
+    return resp::AppendError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", &out);
+  }
+  resp::AppendBulk(account != nullptr ? account->user() : std::string(kRespDefaultUser), &out);
+}
+
 /// The name of a setting as the reply has it: as a client has spelled it, or the setting's own
 /// where a pattern matches; empty: it is not asked for.
 std::string_view AskedName(std::span<const std::string_view> patterns, std::string_view name) {
@@ -120,70 +129,16 @@ std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-void RespFrontend::AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                                Item* item) {
-  base::Buffer out;
-  if (!AnswerConnectionVerb(command.verb, arguments, arena, out, item) &&
-      !AnswerServerVerb(command.verb, arguments, out, item)) {
-    settings_.info->AddRefused(command);
-    return RejectItem(command.refusal, arena, item);
-  }
-  if (out.view().starts_with('-')) {
-    if (item->error.ok()) item->error.code = ErrorCode::kCmd;
-    RespWorkOf(*item).error = RespErrorOf(out.view());
-  }
-  AnswerItem(out.view(), arena, item);
+void AppendRespTime(base::Buffer& out) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  resp::AppendArray(2, &out);
+  resp::AppendBulk(std::to_string(us / 1'000'000), &out);
+  resp::AppendBulk(std::to_string(us % 1'000'000), &out);
 }
 
-bool RespFrontend::AnswerConnectionVerb(Verb verb, Arguments arguments, base::Arena& arena,
-                                        base::Buffer& out, Item* item) {
-  std::string_view error;
-  switch (verb) {
-    case Verb::kAuth:
-      login_.AppendAuth(arguments, arena, out, item);
-      return true;
-    case Verb::kHello:
-      login_.AppendHello(arguments, account(), arena, out, item);
-      return true;
-    case Verb::kQuit:
-      item->closes = true;
-      break;
-    case Verb::kReset:
-      Reset(item);
-      resp::AppendSimple("RESET", &out);
-      return true;
-    case Verb::kSelect:
-      error = Select(arguments[1]);
-      break;
-    case Verb::kMulti:
-      if (state_.in_multi) {
-        error = "ERR MULTI calls can not be nested";
-        break;
-      }
-      state_.BeginMulti();
-      break;
-    case Verb::kDiscard:
-      if (!state_.in_multi) {
-        error = "ERR DISCARD without MULTI";
-        break;
-      }
-      state_.EndMulti();
-      changes_.EndWatch(*item);
-      break;
-    case Verb::kUnwatch:
-      changes_.EndWatch(*item);
-      break;
-    default:
-      return false;
-  }
-  if (error.empty())
-    resp::AppendSimple("OK", &out);
-  else
-    resp::AppendError(error, &out);
-  return true;
-}
-
-bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer& out, Item* item) {
+bool RespServerCommands::Append(Verb verb, Arguments arguments, const model::Account* account,
+                                base::Buffer& out, Item* item) {
   switch (verb) {
     case Verb::kPing:
       AppendPing(arguments, &out);
@@ -195,7 +150,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       resp::AppendInteger(0, &out);
       break;
     case Verb::kTime:
-      AppendTime(out);
+      AppendRespTime(out);
       break;
     case Verb::kRole:
       AppendRole(out);
@@ -211,7 +166,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       resp::AppendError(kRespNoCluster, &out);
       break;
     case Verb::kAcl:
-      AppendAcl(arguments, out);
+      AppendAcl(arguments, account, out);
       break;
     case Verb::kFunction:
       AppendFunction(arguments, &out);
@@ -228,12 +183,12 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
       break;
     case Verb::kHotkeys:
       item->is_large = true;
-      monitor_.AppendHotkeys(arguments, account(), locator_.snapshot(), state_.version, out);
+      monitor_.AppendHotkeys(arguments, account, locator_.snapshot(), state_.version, out);
       break;
     case Verb::kClient:
       item->is_large = IsWord(arguments[1], "list");
       item->is_costly = item->is_large || IsWord(arguments[1], "kill");
-      own_client_.AppendClient(arguments, state_, account(), out, item);
+      own_client_.AppendClient(arguments, state_, account, out, item);
       break;
     case Verb::kCommand:
       DescribeCommands(arguments, state_.version, out);
@@ -244,58 +199,7 @@ bool RespFrontend::AnswerServerVerb(Verb verb, Arguments arguments, base::Buffer
   return true;
 }
 
-void RespFrontend::Reset(Item* item) {
-  state_ = {};
-  own_client_.replies().TurnOn();
-  RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
-  changes_.EndWatch(*item);
-  own_client_.SetName({});
-  login_.Reset();
-  if (settings_.accounts) SetAccount(settings_.account);
-  ShowFacts();
-}
-
-// A row is the same in every database; a string belongs to one.
-std::string_view RespFrontend::Select(std::string_view text) {
-  int64_t number = 0;
-  if (!ParsePlainInteger(text, &number)) return kNoInteger;
-  if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases))) {
-    return "ERR DB index is out of range";
-  }
-  state_.database = kRespDatabases[static_cast<size_t>(number)];
-  ShowFacts();
-  return {};
-}
-
-void RespFrontend::AppendAcl(Arguments arguments, base::Buffer& out) const {
-  if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
-    return resp::AppendError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", &out);
-  }
-  resp::AppendBulk(account() != nullptr ? account()->user() : std::string(kRespDefaultUser), &out);
-}
-
-void RespFrontend::AppendTime(base::Buffer& out) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  resp::AppendArray(2, &out);
-  resp::AppendBulk(std::to_string(us / 1'000'000), &out);
-  resp::AppendBulk(std::to_string(us % 1'000'000), &out);
-}
-
-void RespFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
-  const size_t begin = out.size();
-  if (answer.ok()) finder_.Clear();
-  login_.Ended(answer, account(), out);
-  if (!answer.ok()) CountError(out.view().substr(begin));
-  if (!own_client_.replies().is_on()) out.Truncate(begin);
-  own_client_.replies().EndSkip();
-}
-
-void RespFrontend::AccountEnded(base::Buffer& out) {
-  resp::AppendError("NOAUTH the account has changed: log in again", &out);
-}
-
-void RespFrontend::AppendConfig(Arguments arguments, base::Buffer& out) const {
+void RespServerCommands::AppendConfig(Arguments arguments, base::Buffer& out) const {
   if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
     return resp::AppendSimple("OK", &out);
   }
@@ -318,7 +222,7 @@ void RespFrontend::AppendConfig(Arguments arguments, base::Buffer& out) const {
   }
 }
 
-void RespFrontend::AppendScript(Arguments arguments, base::Buffer& out) const {
+void RespServerCommands::AppendScript(Arguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   std::string sha1;
   if (IsWord(what, "load") && arguments.size() == 3) {
@@ -344,7 +248,7 @@ void RespFrontend::AppendScript(Arguments arguments, base::Buffer& out) const {
   }
 }
 
-void RespFrontend::AppendRole(base::Buffer& out) const {
+void RespServerCommands::AppendRole(base::Buffer& out) const {
   const bool writes = !settings_.health || settings_.health().writes;
   if (!writes) {
     resp::AppendArray(5, &out);

@@ -1,0 +1,59 @@
+// What tools want to know of a RESP port's server, and get without the engine: PING, INFO, CONFIG,
+// COMMAND, CLIENT, SCRIPT and the like.
+//
+// Flow: Append for each such command; what INFO, LATENCY, SLOWLOG and HOTKEYS say is the monitor's
+// (monitor.h), what CLIENT says the own client's (own_client.h).
+// Threads: one at a time. Lifetime: one for each connection; the settings and the connection's
+// parts outlive it. Limits: kRespConfigPatternsMax patterns of CONFIG GET, of kRespPatternBytesMax
+// bytes each.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "exec/frontend.h"
+#include "frontend/resp/command.h"
+#include "frontend/resp/key_locator.h"
+#include "frontend/resp/monitor.h"
+#include "frontend/resp/own_client.h"
+#include "frontend/resp/settings.h"
+#include "frontend/resp/state.h"
+#include "model/account.h"
+
+namespace rowsocket::frontend {
+
+/// The reply to TIME.
+void AppendRespTime(base::Buffer& out);
+
+class RespServerCommands {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  RespServerCommands(const RespSettings& settings, const RespState& state,
+                     const RespKeyLocator& locator, const RespMonitor& monitor,
+                     RespOwnClient& own_client)
+      : settings_(settings),
+        state_(state),
+        locator_(locator),
+        monitor_(monitor),
+        own_client_(own_client) {}
+
+  /// Appends the reply to a command. False: the command is none of these. `arguments`: with the
+  /// command's name; `account`: the connection's; null: it may do everything.
+  bool Append(RespVerb verb, Arguments arguments, const model::Account* account, base::Buffer& out,
+              exec::Item* item);
+
+ private:
+  void AppendConfig(Arguments arguments, base::Buffer& out) const;
+  void AppendScript(Arguments arguments, base::Buffer& out) const;
+  void AppendRole(base::Buffer& out) const;
+
+  const RespSettings& settings_;
+  const RespState& state_;
+  const RespKeyLocator& locator_;
+  const RespMonitor& monitor_;
+  RespOwnClient& own_client_;
+};
+
+}  // namespace rowsocket::frontend

@@ -51,7 +51,8 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       server_(settings, state_, locator_, monitor_, own_client_),
       maker_(settings, state_, locator_),
       opener_(finder_, requests_),
-      tokens_(settings.tokens) {
+      tokens_(settings.tokens),
+      transactions_(settings, {state_, changes_, watched_, maker_, finder_, opener_, tokens_}) {
   SetAccount(settings.account);
 }
 
@@ -155,9 +156,13 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
       is_behind &&
       (finder_.has_many() || (command != nullptr && changes_.MustBeLater(*command, arguments)));
   if (last_parse_said_later_) return {Parsed::kLater, 0};
-  if (command != nullptr && command->verb == Verb::kMulti &&
-      TakesArguments(*command, arguments.size())) {
-    const std::optional<size_t> whole = PrepareWholeMulti(input, step.consumed, arena, item);
+  // SKIP is about the reply to MULTI alone.
+  const bool may_be_whole = command != nullptr && command->verb == Verb::kMulti &&
+                            TakesArguments(*command, arguments.size()) && login_.is_logged_in() &&
+                            !own_client_.replies().skips_one();
+  if (may_be_whole) {
+    const std::optional<size_t> whole =
+        transactions_.TakeWhole(input, step.consumed, request_limits(), account(), arena, item);
     if (whole) return {Parsed::kItem, *whole};
   }
   if (command == nullptr) {
@@ -203,10 +208,11 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   const bool ends_multi = verb == Verb::kExec || verb == Verb::kDiscard || verb == Verb::kMulti ||
                           verb == Verb::kReset || verb == Verb::kQuit;
   if (state_.in_multi && !ends_multi) {
-    Queue(command, arguments, arena, item);
+    transactions_.Queue(command, arguments, account(), arena, item);
     return taken;
   }
-  if (verb == Verb::kExec) return {Parsed::kItem, EndMulti(arena, item) ? consumed : 0};
+  if (verb == Verb::kExec)
+    return {Parsed::kItem, transactions_.Exec(account(), arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {
     AnswerItemError(
         std::string(verb == Verb::kOnce ? "ERR ROW.ONCE" : "ERR ROW.REQUIRE") + " without MULTI",

@@ -33,6 +33,7 @@
 #include "frontend/resp/state.h"
 #include "frontend/resp/state_changes.h"
 #include "frontend/resp/tokens.h"
+#include "frontend/resp/transactions.h"
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
 #include "model/limits.h"
@@ -72,19 +73,6 @@ class RespFrontend final : public exec::Frontend {
 
  private:
   using Arguments = std::span<const std::string_view>;
-  /// A command between MULTI and EXEC; the arguments lie in the input or the arena.
-  struct CommandWithArguments {
-    const RespCommand* command;
-    Arguments arguments;
-  };
-  struct Transaction {
-    std::vector<RespCall> calls;
-    uint32_t commands = 0;
-    std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
-    /// The words of each command, of which IdentityOf makes the token's identity.
-    std::vector<Arguments> identity_words;
-  };
-
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
@@ -93,26 +81,6 @@ class RespFrontend final : public exec::Frontend {
   std::string UnknownCommand(Arguments arguments);
   /// Counts an error reply that answers no item: of a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
-  void Queue(const RespCommand& command, Arguments arguments, base::Arena& arena, exec::Item* item);
-  /// False: an index has to be opened first, and EXEC is parsed again.
-  bool EndMulti(base::Arena& arena, exec::Item* item);
-  /// Adds the calls that compare the watched keys. False: `*error` says why not.
-  bool AddWatched(base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
-  /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
-  bool AddCommand(const CommandWithArguments& added, base::Arena& arena, Transaction* transaction,
-                  std::string* error) const;
-  /// Makes the item of EXEC. `error`: why the transaction cannot be; empty: it can. False: an index
-  /// has to be opened first, and EXEC is parsed again.
-  bool MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
-                       exec::Item* item);
-  /// Makes the item of EXEC from what MULTI has queued. False: an index has to be opened first, and
-  /// EXEC is parsed again.
-  bool PrepareQueued(base::Arena& arena, exec::Item* item);
-  /// Takes a transaction whose EXEC is in the input, too. `consumed`: the bytes of its MULTI;
-  /// returns those of all of it, 0 where an index has to be opened first, and nothing where its
-  /// commands are to be taken one by one.
-  std::optional<size_t> PrepareWholeMulti(std::string_view input, size_t consumed,
-                                          base::Arena& arena, exec::Item* item);
   /// INFO with the keys of databases, which the engine counts. False: an index has to be opened
   /// first, and the command is parsed again.
   bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
@@ -154,6 +122,7 @@ class RespFrontend final : public exec::Frontend {
   RespCallMaker maker_;
   RespCallOpener opener_;
   RespTokens tokens_;
+  RespTransactions transactions_;
 };
 
 }  // namespace rowsocket::frontend

@@ -1,18 +1,18 @@
-// Transactions: what stands between MULTI and EXEC becomes one item.
+#include "frontend/resp/transactions.h"
+
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "frontend/resp/error_text.h"
-#include "frontend/resp/frontend.h"
 #include "frontend/resp/item.h"
+#include "frontend/resp/key_locator.h"
 #include "frontend/resp/server_commands.h"
 #include "frontend/resp/watch.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
 using exec::Item;
-using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
@@ -26,8 +26,8 @@ size_t BytesOf(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                         Item* item) {
+void RespTransactions::Queue(const RespCommand& command, Arguments arguments,
+                             const model::Account* account, base::Arena& arena, Item* item) {
   const auto refuse = [&](std::string_view text) {
     state_.multi_failed = true;
     RejectItem(text, arena, item);
@@ -61,7 +61,7 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
   std::vector<RespCall> calls;
   std::string error;
   if (AsksEngine(command.verb) &&
-      !maker_.Add(command, arguments, account() == nullptr, arena, &calls, &error)) {
+      !maker_.Add(command, arguments, account == nullptr, arena, &calls, &error)) {
     return refuse(error);
   }
   state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
@@ -69,12 +69,12 @@ void RespFrontend::Queue(const RespCommand& command, Arguments arguments, base::
   AnswerItem("+QUEUED\r\n", arena, item);
 }
 
-bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
+bool RespTransactions::Exec(const model::Account* account, base::Arena& arena, Item* item) {
   if (!state_.in_multi) {
     AnswerItemError("ERR EXEC without MULTI", arena, item);
     return true;
   }
-  if (!state_.multi_failed && !PrepareQueued(arena, item)) return false;
+  if (!state_.multi_failed && !PrepareQueued(account, arena, item)) return false;
   if (state_.multi_failed) {
     AnswerItemError("EXECABORT Transaction discarded because of previous errors.", arena, item);
   }
@@ -83,8 +83,8 @@ bool RespFrontend::EndMulti(base::Arena& arena, Item* item) {
 }
 
 // What a WATCH of the same turn sees is not known yet: its call will have the image.
-bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
-                              std::string* error) const {
+bool RespTransactions::AddWatched(const model::Account* account, base::Arena& arena,
+                                  std::vector<RespCall>* calls, std::string* error) const {
   if (watched_.has_failed()) {
     *error = kRespWatchFailed;
     return false;
@@ -100,7 +100,7 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
     const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
     arguments[0] = kCompare.name;
     arguments[1] = key;
-    if (!maker_.Add(kCompare, arguments, account() == nullptr, arena, calls, error)) return false;
+    if (!maker_.Add(kCompare, arguments, account == nullptr, arena, calls, error)) return false;
     RespCall& call = calls->back();
     call.number = 0;
     call.image = image;
@@ -119,13 +119,14 @@ bool RespFrontend::AddWatched(base::Arena& arena, std::vector<RespCall>* calls,
   });
 }
 
-bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& arena,
-                              Transaction* transaction, std::string* error) const {
+bool RespTransactions::AddCommand(const CommandWithArguments& added, const model::Account* account,
+                                  base::Arena& arena, Transaction* transaction,
+                                  std::string* error) const {
   const auto& [command, arguments] = added;
   transaction->identity_words.push_back(arguments);
   const size_t first = transaction->calls.size();
   if (AsksEngine(command->verb)) {
-    if (!maker_.Add(*command, arguments, account() == nullptr, arena, &transaction->calls, error)) {
+    if (!maker_.Add(*command, arguments, account == nullptr, arena, &transaction->calls, error)) {
       *error = Blame(transaction->commands + 1) + *error;
       return false;
     }
@@ -154,11 +155,11 @@ bool RespFrontend::AddCommand(const CommandWithArguments& added, base::Arena& ar
   return true;
 }
 
-bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, base::Arena& arena,
-                                   Item* item) {
+bool RespTransactions::Make(Transaction& transaction, std::string error,
+                            const model::Account* account, base::Arena& arena, Item* item) {
   std::vector<RespCall>& calls = transaction.calls;
   const RespCall* wrong = nullptr;
-  if (error.empty() && !opener_.Open(calls, account(), arena, item, &error, &wrong)) return false;
+  if (error.empty() && !opener_.Open(calls, account, arena, item, &error, &wrong)) return false;
   if (wrong != nullptr) error = Blame(wrong->number) + error;
   if (error.empty() && !transaction.token.empty()) {
     const bool writes = std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
@@ -181,34 +182,34 @@ bool RespFrontend::MakeTransaction(Transaction& transaction, std::string error, 
 }
 
 // The commands' bytes are copied, because the item outlives the queue.
-bool RespFrontend::PrepareQueued(base::Arena& arena, Item* item) {
+bool RespTransactions::PrepareQueued(const model::Account* account, base::Arena& arena,
+                                     Item* item) {
   finder_.CountParsed(state_.multi_bytes);
   Transaction transaction;
   std::string error;
-  bool goes_on = AddWatched(arena, &transaction.calls, &error);
+  bool goes_on = AddWatched(account, arena, &transaction.calls, &error);
   for (const RespState::Queued& queued : *state_.queued) {
     if (!goes_on) break;
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());
     for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = arena.Copy(queued.arguments[i]);
-    goes_on = AddCommand({queued.command, arguments}, arena, &transaction, &error);
+    goes_on = AddCommand({queued.command, arguments}, account, arena, &transaction, &error);
   }
-  return MakeTransaction(transaction, std::move(error), arena, item);
+  return Make(transaction, std::move(error), account, arena, item);
 }
 
 // A transaction that has come as a whole is one item, of which its connection keeps nothing. Where
 // something is wrong with it, its commands are taken one by one, which says what.
-std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, size_t consumed,
-                                                      base::Arena& arena, Item* item) {
-  // SKIP is about the reply to MULTI alone.
-  if (!login_.is_logged_in() || state_.in_multi || own_client_.replies().skips_one())
-    return std::nullopt;
+std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t consumed,
+                                                  const resp::RequestLimits& limits,
+                                                  const model::Account* account, base::Arena& arena,
+                                                  Item* item) {
+  if (state_.in_multi) return std::nullopt;
   Transaction transaction;
   std::string error;
-  if (!AddWatched(arena, &transaction.calls, &error)) return std::nullopt;
+  if (!AddWatched(account, arena, &transaction.calls, &error)) return std::nullopt;
   for (size_t bytes = 0; transaction.commands <= model::kRespCommandsMax;) {
-    const resp::RequestStep step =
-        resp::NextRequest(input.substr(consumed), request_limits(), arena);
+    const resp::RequestStep step = resp::NextRequest(input.substr(consumed), limits, arena);
     if (step.result != resp::RequestStep::Result::kRequest) return std::nullopt;
     consumed += step.consumed;
     const RespCommand* const command = FindRespCommand(step.arguments[0]);
@@ -223,7 +224,7 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
       RespWorkOf(*item).queued = arena.Copy(queued.view());
       RespWorkOf(*item).commands = transaction.commands;
       finder_.CountParsed(consumed);
-      if (!MakeTransaction(transaction, {}, arena, item)) return 0;
+      if (!Make(transaction, {}, account, arena, item)) return 0;
       changes_.EndWatch(*item);
       return consumed;
     }
@@ -235,7 +236,8 @@ std::optional<size_t> RespFrontend::PrepareWholeMulti(std::string_view input, si
                           (command->verb == Verb::kOnce &&
                            (!transaction.token.empty() || !exec::IsToken(step.arguments[1])));
     if (is_wrong) return std::nullopt;
-    if (!AddCommand({command, step.arguments}, arena, &transaction, &error)) return std::nullopt;
+    if (!AddCommand({command, step.arguments}, account, arena, &transaction, &error))
+      return std::nullopt;
   }
   return std::nullopt;
 }

@@ -1,0 +1,111 @@
+// The transactions of one connection of RESP: what stands between MULTI and EXEC becomes one item.
+//
+// Flow: Queue for each command behind MULTI, then Exec. A transaction that has come as a whole is
+// taken at once by TakeWhole. Either adds the comparison of the watched keys and the calls of all
+// commands (call_maker.h), which have their indexes then (call_opener.h), and a token (tokens.h).
+// Threads: one at a time. Lifetime: one for each connection, whose parts outlive it. Limits:
+// kRespCommandsMax commands with resp_request_max_bytes together; kRespUnitKeysMax keys;
+// kRespWatchedKeysMax watched keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "exec/frontend.h"
+#include "frontend/resp/call_maker.h"
+#include "frontend/resp/call_opener.h"
+#include "frontend/resp/command.h"
+#include "frontend/resp/index_finder.h"
+#include "frontend/resp/settings.h"
+#include "frontend/resp/state.h"
+#include "frontend/resp/state_changes.h"
+#include "frontend/resp/tokens.h"
+#include "frontend/resp/watched_keys.h"
+#include "frontend/resp/work.h"
+#include "model/account.h"
+#include "protocol/resp/request.h"
+
+namespace rowsocket::frontend {
+
+class RespTransactions {
+ public:
+  using Arguments = std::span<const std::string_view>;
+  /// What a transaction needs of its connection.
+  struct Parts {
+    RespState& state;
+    RespStateChanges& changes;
+    const RespWatchedKeys& watched;
+    const RespCallMaker& maker;
+    RespIndexFinder& finder;
+    RespCallOpener& opener;
+    RespTokens& tokens;
+  };
+
+  RespTransactions(const RespSettings& settings, const Parts& parts)
+      : settings_(settings),
+        state_(parts.state),
+        changes_(parts.changes),
+        watched_(parts.watched),
+        maker_(parts.maker),
+        finder_(parts.finder),
+        opener_(parts.opener),
+        tokens_(parts.tokens) {}
+
+  // `account`: the connection's; null: it may do everything.
+  /// Answers a command behind MULTI: it is queued, or refused, which fails the transaction.
+  void Queue(const RespCommand& command, Arguments arguments, const model::Account* account,
+             base::Arena& arena, exec::Item* item);
+  /// Makes the item of EXEC. False: an index has to be opened first, and EXEC is parsed again.
+  bool Exec(const model::Account* account, base::Arena& arena, exec::Item* item);
+  /// Takes a transaction whose EXEC is in the input, too. `consumed`: the bytes of its MULTI;
+  /// `limits`: those of each of its commands. Returns the bytes of all of it, 0 where an index has
+  /// to be opened first, and nothing where its commands are to be taken one by one.
+  std::optional<size_t> TakeWhole(std::string_view input, size_t consumed,
+                                  const resp::RequestLimits& limits, const model::Account* account,
+                                  base::Arena& arena, exec::Item* item);
+
+ private:
+  /// A command between MULTI and EXEC; the arguments lie in the input or the arena.
+  struct CommandWithArguments {
+    const RespCommand* command;
+    Arguments arguments;
+  };
+  struct Transaction {
+    std::vector<RespCall> calls;
+    uint32_t commands = 0;
+    std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
+    /// The words of each command, of which RespTokens::IdentityOf makes the token's identity.
+    std::vector<Arguments> identity_words;
+  };
+
+  /// Adds the calls that compare the watched keys. False: `*error` says why not.
+  bool AddWatched(const model::Account* account, base::Arena& arena, std::vector<RespCall>* calls,
+                  std::string* error) const;
+  /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
+  bool AddCommand(const CommandWithArguments& added, const model::Account* account,
+                  base::Arena& arena, Transaction* transaction, std::string* error) const;
+  /// Makes the item of EXEC. `error`: why the transaction cannot be; empty: it can. False: an index
+  /// has to be opened first, and EXEC is parsed again.
+  bool Make(Transaction& transaction, std::string error, const model::Account* account,
+            base::Arena& arena, exec::Item* item);
+  /// Makes the item of EXEC from what MULTI has queued. False: an index has to be opened first, and
+  /// EXEC is parsed again.
+  bool PrepareQueued(const model::Account* account, base::Arena& arena, exec::Item* item);
+
+  const RespSettings& settings_;
+  RespState& state_;
+  RespStateChanges& changes_;
+  const RespWatchedKeys& watched_;
+  const RespCallMaker& maker_;
+  RespIndexFinder& finder_;
+  RespCallOpener& opener_;
+  RespTokens& tokens_;
+};
+
+}  // namespace rowsocket::frontend

@@ -1,16 +1,20 @@
 #include "frontend/resp/frontend.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
+#include "exec/unit.h"
 #include "exec/write_set.h"
 #include "frontend/resp/error_text.h"
+#include "frontend/resp/info.h"
 #include "frontend/resp/item.h"
 #include "frontend/resp/rows.h"
-#include "frontend/resp/store.h"
 #include "frontend/resp/unit_run.h"
 #include "frontend/resp/watch.h"
+#include "frontend/resp/work.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -32,6 +36,25 @@ bool ChangesState(Verb verb) {
          verb == Verb::kDiscard;
 }
 
+/// The error of a command that does not exist. The text has the bytes that the client sent; those
+/// that would end the line are replaced.
+std::string UnknownCommand(std::span<const std::string_view> arguments) {
+  constexpr size_t kShownMax = 128;
+  // Redis takes the argument for a text of C.
+  const auto front = [](std::string_view argument, size_t size) {
+    return argument.substr(0, std::min(size, argument.find('\0')));
+  };
+  std::string text = "ERR unknown command '" + std::string(front(arguments[0], kShownMax)) +
+                     "', with args beginning with: ";
+  std::string shown;
+  for (const std::string_view argument : arguments.subspan(1)) {
+    if (shown.size() >= kShownMax) break;
+    const size_t left = kShownMax - shown.size();
+    shown.append("'").append(front(argument, left)).append("' ");
+  }
+  return text + shown;
+}
+
 /// Which error the item's own reply is (RespErrorOf); 0: none. In front of it `replies` has those
 /// to the commands that MULTI had queued.
 uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
@@ -48,6 +71,7 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       own_client_(settings),
       changes_(state_, own_client_, watched_),
       login_(settings, state_, own_client_),
+      connection_(state_, changes_, own_client_, login_),
       server_(settings, state_, locator_, monitor_, own_client_),
       maker_(settings, state_, locator_),
       opener_(finder_, requests_),
@@ -228,7 +252,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   }
   if (!AsksEngine(verb)) {
     if (changes_.MayComeToNothing() && ChangesState(verb)) changes_.Note(*item);
-    AnswerServer(command, arguments, arena, item);
+    AnswerAlone(command, arguments, arena, item);
     return taken;
   }
   std::string error;
@@ -266,32 +290,56 @@ bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, 
   if (error.empty())
     MakeRequestItem(calls, /*is_exec=*/false, 1, arena, item);
   else
-    AnswerServer(command, arguments, arena, item);
+    AnswerAlone(command, arguments, arena, item);
   return true;
 }
 
-// The text has the bytes that the client sent; those that would end the line are replaced.
-std::string RespFrontend::UnknownCommand(Arguments arguments) {
-  constexpr size_t kShownMax = 128;
-  // Redis takes the argument for a text of C.
-  const auto front = [](std::string_view argument, size_t size) {
-    return argument.substr(0, std::min(size, argument.find('\0')));
-  };
-  std::string text = "ERR unknown command '" + std::string(front(arguments[0], kShownMax)) +
-                     "', with args beginning with: ";
-  std::string shown;
-  for (const std::string_view argument : arguments.subspan(1)) {
-    if (shown.size() >= kShownMax) break;
-    const size_t left = kShownMax - shown.size();
-    shown.append("'").append(front(argument, left)).append("' ");
+void RespFrontend::AnswerAlone(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                               Item* item) {
+  base::Buffer out;
+  if (command.verb == Verb::kReset) {
+    Reset(item);
+    resp::AppendSimple("RESET", &out);
+  } else if (!connection_.Append(command.verb, arguments, account(), arena, out, item) &&
+             !server_.Append(command.verb, arguments, account(), out, item)) {
+    settings_.info->AddRefused(command);
+    return RejectItem(command.refusal, arena, item);
   }
-  return text + shown;
+  if (out.view().starts_with('-')) {
+    if (item->error.ok()) item->error.code = ErrorCode::kCmd;
+    RespWorkOf(*item).error = RespErrorOf(out.view());
+  }
+  AnswerItem(out.view(), arena, item);
+}
+
+void RespFrontend::Reset(Item* item) {
+  state_ = {};
+  own_client_.replies().TurnOn();
+  RespWorkOf(*item).is_silent = RespWorkOf(*item).is_skipped = false;
+  changes_.EndWatch(*item);
+  own_client_.SetName({});
+  login_.Reset();
+  if (settings_.accounts) SetAccount(settings_.account);
+  ShowFacts();
 }
 
 void RespFrontend::CountError(std::string_view reply) const {
   monitor_.CountError(RespErrorOf(reply),
                       own_client_.activity().verb.load(std::memory_order_relaxed),
                       /*is_rejected=*/false);
+}
+
+void RespFrontend::LoginEnded(const model::Error& answer, base::Buffer& out) {
+  const size_t begin = out.size();
+  if (answer.ok()) finder_.Clear();
+  login_.Ended(answer, account(), out);
+  if (!answer.ok()) CountError(out.view().substr(begin));
+  if (!own_client_.replies().is_on()) out.Truncate(begin);
+  own_client_.replies().EndSkip();
+}
+
+void RespFrontend::AccountEnded(base::Buffer& out) {
+  resp::AppendError("NOAUTH the account has changed: log in again", &out);
 }
 
 void RespFrontend::Opened(Item& item, const Outcome& outcome,

@@ -1,12 +1,13 @@
 // RESP, the protocol of Redis's clients, on one connection: rows as hashes, transactions as units.
 //
 // Flow: Parse takes a request off the input. A command of the connection or the server is answered
-// without the engine (server_commands.h, login.h). A command on rows becomes a
+// without the engine (connection_commands.h, server_commands.h). A command on rows becomes a
 // RespCall for each of its keys (call_maker.h, rows.h), whose index is opened when the connection
-// names it for the first time; several calls, and those between MULTI and EXEC, are one unit
-// (exec/unit.h), which is done as a whole or not at all. SELECT, HELLO and MULTI change what the
-// commands behind them mean; where the turn stops before one of them, the change is taken back
-// (state_changes.h). Other commands that change the connection end the turn.
+// names it for the first time (call_opener.h); several calls, and those between MULTI and EXEC
+// (transactions.h), are one unit (exec/unit.h), which is done as a whole or not at all. SELECT,
+// HELLO and MULTI change what the commands behind them mean; where the turn stops before one of
+// them, the change is taken back (state_changes.h). Other commands that change the connection end
+// the turn.
 // Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kColumnsMax fields of a
 // command; kRespUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax
@@ -14,14 +15,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "exec/frontend.h"
-#include "exec/unit.h"
 #include "frontend/resp/call_maker.h"
 #include "frontend/resp/call_opener.h"
+#include "frontend/resp/connection_commands.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/key_locator.h"
 #include "frontend/resp/login.h"
@@ -35,8 +36,6 @@
 #include "frontend/resp/tokens.h"
 #include "frontend/resp/transactions.h"
 #include "frontend/resp/watched_keys.h"
-#include "frontend/resp/work.h"
-#include "model/limits.h"
 #include "protocol/resp/request.h"
 
 namespace rowsocket::frontend {
@@ -73,12 +72,12 @@ class RespFrontend final : public exec::Frontend {
 
  private:
   using Arguments = std::span<const std::string_view>;
+
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
   Step PrepareCommand(const RespCommand& command, Arguments arguments, std::string_view bytes,
                       base::Arena& arena, exec::Item* item);
-  std::string UnknownCommand(Arguments arguments);
   /// Counts an error reply that answers no item: of a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
   /// INFO with the keys of databases, which the engine counts. False: an index has to be opened
@@ -89,15 +88,10 @@ class RespFrontend final : public exec::Frontend {
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
-  void AnswerServer(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                    exec::Item* item);
-  /// Commands that change the connection's state: its login, its database, MULTI, or its end.
-  /// False: the command is none of these.
-  bool AnswerConnectionVerb(RespVerb verb, Arguments arguments, base::Arena& arena,
-                            base::Buffer& out, exec::Item* item);
+  /// Answers a command of the connection or the server, without the engine.
+  void AnswerAlone(const RespCommand& command, Arguments arguments, base::Arena& arena,
+                   exec::Item* item);
   void Reset(exec::Item* item);
-  /// Empty, or the text of an error.
-  std::string_view Select(std::string_view text);
   /// To be called when the connection's name, state or account has changed.
   void ShowFacts() { own_client_.Show(state_, account()); }
   /// To be called when what is queued, watched or open has changed.
@@ -113,6 +107,7 @@ class RespFrontend final : public exec::Frontend {
   RespWatchedKeys watched_;
   RespStateChanges changes_;
   RespLogin login_;
+  RespConnectionCommands connection_;
   RespServerCommands server_;
   /// The last Parse has returned kLater, so that what it saw has changed nothing.
   bool last_parse_said_later_ = false;

@@ -1,0 +1,48 @@
+// The commands of RESP that change their connection, and get their answers without the engine: its
+// login (AUTH, HELLO), its database (SELECT), MULTI, DISCARD, UNWATCH, and its end (QUIT). RESET
+// changes the account, too, and is left to RespFrontend.
+//
+// Flow: RespStateChanges::Note, where the change may have to be taken back; then Append.
+// Threads: one at a time. Lifetime: one for each connection, whose parts outlive it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "exec/frontend.h"
+#include "frontend/resp/command.h"
+#include "frontend/resp/login.h"
+#include "frontend/resp/own_client.h"
+#include "frontend/resp/state.h"
+#include "frontend/resp/state_changes.h"
+#include "model/account.h"
+
+namespace rowsocket::frontend {
+
+class RespConnectionCommands {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  RespConnectionCommands(RespState& state, RespStateChanges& changes, RespOwnClient& own_client,
+                         RespLogin& login)
+      : state_(state), changes_(changes), own_client_(own_client), login_(login) {}
+
+  /// Does what the command says, and appends its reply, or makes its item one that asks for a
+  /// login. False: the command is none of these. `arguments`: with the command's name; `account`:
+  /// the connection's; may be null.
+  bool Append(RespVerb verb, Arguments arguments, const model::Account* account, base::Arena& arena,
+              base::Buffer& out, exec::Item* item);
+
+ private:
+  /// Empty, or the text of an error.
+  std::string_view Select(std::string_view text, const model::Account* account);
+
+  RespState& state_;
+  RespStateChanges& changes_;
+  RespOwnClient& own_client_;
+  RespLogin& login_;
+};
+
+}  // namespace rowsocket::frontend

@@ -79,11 +79,6 @@ void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
   indexes_asked_ = bytes_parsed_ = columns_opened_ = 0;
 }
 
-bool RespIndexFinder::has_many() const {
-  return shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax ||
-         shapes_.columns() > model::kRespShapeColumnsMax;
-}
-
 std::string_view RespIndexFinder::WhyNotAsk(size_t calls) {
   const bool is_parsed_too_often =
       ++indexes_asked_ > model::kRespLongParsesMin && bytes_parsed_ > model::kRespBytesParsedMax;

@@ -36,7 +36,10 @@ class RespIndexFinder {
   void AllowStale(bool allows) { allows_stale_ = allows; }
   /// Whether so many indexes are open that a command which may not close them has to wait until it
   /// may.
-  bool has_many() const;
+  bool has_many() const {
+    return shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax ||
+           shapes_.columns() > model::kRespShapeColumnsMax;
+  }
   /// The memory of open indexes that counts as the connection's: none where there are few.
   size_t held_bytes() const {
     const size_t bytes = shapes_.held_bytes();

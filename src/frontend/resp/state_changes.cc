@@ -3,32 +3,13 @@
 #include <algorithm>
 #include <string>
 
-#include "model/limits.h"
-
 namespace rowsocket::frontend {
 
 using exec::Item;
-using Verb = RespVerb;
 
-namespace {
-
-/// Whether HELLO logs in, or may: with options that are wrong it only answers.
-bool LogsIn(std::span<const std::string_view> arguments) {
+bool RespStateChanges::LogsIn(std::span<const std::string_view> arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](std::string_view word) { return IsWord(word, "auth"); });
-}
-
-}  // namespace
-
-bool RespStateChanges::MustBeLater(const RespCommand& command,
-                                   std::span<const std::string_view> arguments) const {
-  const Verb verb = command.verb;
-  if (verb == Verb::kReset || verb == Verb::kQuit) return true;
-  // An EXEC behind more WATCHes than kRespWatchedKeysMax allows fails by their answers, which are
-  // not there yet.
-  if (state_.in_multi) return verb == Verb::kExec && watched_.count() > model::kRespWatchedKeysMax;
-  return verb == Verb::kAuth || verb == Verb::kClient ||
-         (verb == Verb::kHello && LogsIn(arguments));
 }
 
 void RespStateChanges::Note(Item& item) {

@@ -18,6 +18,7 @@
 #include "frontend/resp/watched_keys.h"
 #include "frontend/resp/work.h"
 #include "model/error.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -35,7 +36,17 @@ class RespStateChanges {
   /// Whether an item that turns out to be a reply is thrown away, and parsed anew.
   void AllowDrop(bool allows) { may_be_dropped_ = allows; }
   /// Whether the command is parsed only when all items before it have their answers.
-  bool MustBeLater(const RespCommand& command, std::span<const std::string_view> arguments) const;
+  bool MustBeLater(const RespCommand& command, std::span<const std::string_view> arguments) const {
+    using Verb = RespVerb;
+    const Verb verb = command.verb;
+    if (verb == Verb::kReset || verb == Verb::kQuit) return true;
+    // An EXEC behind more WATCHes than kRespWatchedKeysMax allows fails by their answers, which are
+    // not there yet.
+    if (state_.in_multi)
+      return verb == Verb::kExec && watched_.count() > model::kRespWatchedKeysMax;
+    return verb == Verb::kAuth || verb == Verb::kClient ||
+           (verb == Verb::kHello && LogsIn(arguments));
+  }
   /// Whether the item that is being parsed may come to nothing even where it is a reply, so that
   /// its changes are taken back.
   bool MayComeToNothing() const { return is_behind_ || may_be_dropped_; }
@@ -67,6 +78,9 @@ class RespStateChanges {
   }
 
  private:
+  /// Whether HELLO logs in, or may: with options that are wrong it only answers.
+  static bool LogsIn(std::span<const std::string_view> arguments);
+
   RespState& state_;
   RespOwnClient& own_client_;
   RespWatchedKeys& watched_;

@@ -1,6 +1,7 @@
 """What the account of a port may do by roles: what a SQL session of the account may do after its login."""
 
 import contextlib
+import itertools
 import random
 
 import pymysql
@@ -13,13 +14,24 @@ from server import is_mysql
 DENIED = refused(3, "denied")
 ROUNDS = 150
 HOLDERS = ("writer@localhost", *([] if is_mysql() else ["PUBLIC"]), "inner_role", "outer_role", "other_role")
+FIND = "SELECT a FROM g.t WHERE id = -1"
+
+
+def change_of_a_row(statement, reads):
+    """The statements that an account needs the privileges of to change a row by its id. MySQL 9.7 denies the one statement
+    to an account that has SELECT on the table where a role has UPDATE or DELETE on the schema: it looks for SELECT among
+    the privileges on columns alone then. Each half by itself is allowed, and the port asks for both halves."""
+    return [f"SELECT {reads} FROM g.t WHERE id = -1", statement] if is_mysql() else [statement + " WHERE id = -1"]
+
+
 # Requests of an index that has opened a with the filter column b, and the statements of SQL.
 REQUESTS = (
-    (find_words(0, "=", [-1]), "SELECT a FROM g.t WHERE id = -1"),
-    (find_words(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]), "SELECT a FROM g.t WHERE id = -1 AND b = 1"),
-    (find_words(0, "=", [-1], 1, 0, mod=["U", 1]), "UPDATE g.t SET a = 1 WHERE id = -1"),
-    (find_words(0, "=", [-1], 1, 0, mod=["+", 1]), "UPDATE g.t SET a = a + 1 WHERE id = -1"),
-    (find_words(0, "=", [-1], 1, 0, mod=["D"]), "DELETE FROM g.t WHERE id = -1"),
+    (find_words(0, "=", [-1]), [FIND]),
+    (find_words(0, "=", [-1], 1, 0, filters=[("F", "=", 0, 1)]), [FIND + " AND b = 1"]),
+    (find_words(0, "=", [-1], 1, 0, mod=["U", 1]), change_of_a_row("UPDATE g.t SET a = 1", "id")),
+    (find_words(0, "=", [-1], 1, 0, mod=["+", 1]),
+     change_of_a_row("UPDATE g.t SET a = " + ("1" if is_mysql() else "a + 1"), "a")),
+    (find_words(0, "=", [-1], 1, 0, mod=["D"]), change_of_a_row("DELETE FROM g.t", "id")),
 )
 
 
@@ -47,7 +59,11 @@ def change(rng, sql):
                                    ("outer_role", "other_role")))
         sql.run(f"GRANT {role} TO {member}")
         sql.run(f"REVOKE {role} FROM {member}")
-    elif roll < 0.5:
+    elif roll < 0.4:  # Now and then nobody has anything, so that requests are denied in every run.
+        for level, holder in itertools.product(("g.t", "g.*"), HOLDERS):
+            with contextlib.suppress(pymysql.MySQLError):  # there is nothing to take
+                sql.run(f"REVOKE ALL PRIVILEGES ON {level} FROM {holder}")
+    elif roll < 0.55:
         level = rng.choice(("g.t", "g.*"))
         with contextlib.suppress(pymysql.MySQLError):  # there is nothing to take
             sql.run(f"REVOKE ALL PRIVILEGES ON {level} FROM {rng.choice(HOLDERS)}")
@@ -65,12 +81,12 @@ def test_roles_allow_what_they_allow_in_sql(roles, request):
     seen = {True: 0, False: 0}
     for _ in range(ROUNDS):
         change(rng, sql)
-        for tokens, statement in REQUESTS:
-            expected = may(roles, "writer", statement)
+        for tokens, statements in REQUESTS:
+            expected = may(roles, "writer", *statements)
             answer = client.open_index(0, "g", "t", "", "a", "b")
             if answer != DENIED:
                 answer = client.request(*tokens)
-            assert (answer == DENIED) == (not expected), (answer, statement, sql.rows("SHOW GRANTS FOR writer@localhost"))
+            assert (answer == DENIED) == (not expected), (answer, statements, sql.rows("SHOW GRANTS FOR writer@localhost"))
             seen[expected] += 1
     assert min(seen.values()) > ROUNDS * len(REQUESTS) / 20, seen
 

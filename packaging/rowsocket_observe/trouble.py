@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, blockers, certificates, rates, replicas, unseen, upkeep
+from rowsocket_observe import accounts, blockers, certificates, failures, rates, replicas, unseen, upkeep
 
 # A rule tells what has reached its thresholds. The microseconds are means of what was asked between the readings.
 SLOW_COMMIT_US = 10_000
@@ -17,9 +17,6 @@ HOT_WINDOW_MAX_S = 20  # of which the hot rows' counts may be
 NEAR_LIMIT_SHARE = 0.9  # of a limit
 UNREAD_BYTES = 64 << 10  # of replies, in both readings
 BATCH_STANDS_STILL_MS = 1000
-FAILING_SHARE = 0.5  # of the requests over a plugin
-FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
-REFUSED_PER_SECOND = 1  # requests that get one and the same error
 TLS_FAILED_PER_SECOND = 0.5  # handshakes
 LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way out
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
@@ -36,27 +33,7 @@ NEW_CONNECTIONS_PER_SECOND = 200
 REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
 REDO_LOG_SHARE = 0.85  # of what the redo log takes before writes wait for pages to be written
 
-# What to do about errors that requests get, by the name of their counter.
-ERRORS = {
-    "errors_denied": "an account may not do what its client asks: GRANT it, or give the client another account",
-    "errors_unauth": "clients send a wrong secret or password: lay the right one where they read it",
-    "errors_account_rate": "an account asks more than its limit: raise *_account_requests_per_second, or ask less",
-    "errors_lock_wait": "rows are locked for longer than innodb_lock_wait_timeout: end the transactions that hold them",
-    "errors_lock_tables": "tables are locked (FLUSH TABLES WITH READ LOCK, LOCK TABLES, DDL) or the server is read_only",
-    "errors_deadlock": "transactions of SQL lock the same rows in another order: let them lock in the order of the keys",
-    "errors_readonly": "clients write to the port that only reads: give them the port of writes",
-    "errors_open_table": "clients ask for tables that there are not",
-    "errors_fld": "clients ask for columns that there are not: as a rule the table has been changed",
-    "errors_idxnum": "clients ask for an index that there is not: as a rule the table has been changed",
-    "errors_offline": "the server's offline_mode is ON: SET GLOBAL offline_mode = OFF serves requests again",
-    "errors_needtls": "clients speak plainly where TLS is asked for: let them use TLS, or change *_ssl",
-    "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
-    "errors_resultsize": "replies are larger than *_reply_max_bytes: ask for less at a time, or raise it",
-}
 WHO_HOLDS = "MariaDB tells who holds the lock behind INSTALL SONAME 'metadata_lock_info'"
-# What any application meets that does its work: a key that is there already, a guard that does not hold.
-USUAL_ERRORS = ("errors_engine",)
-OTHER_ERROR = "clients send what this port, or the table, does not take: the list of errors says when (spec/handlersocket.md)"
 
 
 # Counters of each plugin that are to stand still, or nearly: how often a second is too often (0: at all), what that means, and
@@ -417,71 +394,7 @@ def a_row_is_hot(look):
                    if merged > 0.5 else _why_unmerged(look, plugin))
 
 
-def _takes_no_writes(look):
-    """For what to do; empty where the server takes writes."""
-    on = [name for name in ("read_only", "super_read_only", "innodb_read_only")
-          if str(look.now.server.get(name, "OFF")).upper() not in ("OFF", "0", "")]
-    return f"the server takes no writes: {', '.join(on)} is ON" if on else ""
-
-
-def requests_fail(look):
-    for plugin, counters in look.now.counters.items():
-        for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
-            count = look.moved(plugin, name)
-            if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS:
-                yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s",
-                       (_takes_no_writes(look) if name == "errors_lock_tables" else "") or ERRORS.get(name, OTHER_ERROR))
-
-
-def engines_fail(look):
-    for plugin in look.now.counters:
-        count = look.moved(plugin, "engine_failures")
-        if count:
-            yield (f"{count} requests over {plugin} failed in the last {look.seconds:.0f} s whatever their row"
-                   f" was{_table_of_most_errors(look, plugin)}: the table or the disk is full, AUTO_INCREMENT is used up, or a"
-                   " table is damaged",
-                   "the answer's number says which (`perror NUMBER`, 167: AUTO_INCREMENT); df -h; the error log; SHOW TABLE"
-                   " STATUS has Auto_increment: ALTER TABLE ... MODIFY makes the column wider; CHECK TABLE")
-
-
-def _table_of_most_errors(look, plugin):
-    """For a sentence; empty where the requests name no table that is there."""
-    counts = {}
-    for sign, rows in ((-1, look.before.tables), (1, look.now.tables)):
-        for row in rows:
-            if row["plugin"] == plugin:
-                name = f"{row['table_schema']}.{row['table_name']}"
-                counts[name] = counts.get(name, 0) + sign * int(row["errors"])
-    most = max(counts, key=counts.get, default=None)
-    return f", at {most}" if most is not None and counts[most] > 0 else ""
-
-
-def most_requests_fail(look):
-    """Over ports whose errors have no counters of their own."""
-    old = {(row["plugin"], row["id"]): row for row in look.before.clients if row["state"] != rates.UNKNOWN_STATE}
-    for plugin in look.now.counters:
-        if plugin == "handlersocket":
-            continue
-        asked = failed = 0
-        most = (0, None)
-        for row in look.now.clients:
-            was = old.get((row["plugin"], row["id"]))
-            if row["plugin"] != plugin or row["state"] == rates.UNKNOWN_STATE or (
-                    was is None and int(row["age_ms"]) > 1000 * look.seconds):  # Nobody knows what of it is new.
-                continue
-            was = was or {"requests": 0, "errors": 0}
-            asked += int(row["requests"]) - int(was["requests"])
-            errors = int(row["errors"]) - int(was["errors"])
-            failed += errors
-            most = max(most, (errors, rates.who(row)), key=lambda one: one[0])
-        if failed / look.seconds >= FAILING_PER_SECOND and failed >= FAILING_SHARE * asked:
-            where = _table_of_most_errors(look, plugin)
-            yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
-                   f"{where}; most by {most[1]}",
-                   _takes_no_writes(look) or "the answer itself says what is wrong: ask as this client does")
-
-
-RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, batches_stand_still,
+RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engines_fail, batches_stand_still,
          replicas.no_replica_acknowledges, replicas.the_node_is_alone, counter("connections_refused"),
          counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
          connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
@@ -489,8 +402,8 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), engines_fail, b
          the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"),
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
-         replicas.the_replica_has_stopped, replicas.the_replica_is_behind, requests_fail, most_requests_fail,
-         unseen.not_all_can_be_read)
+         replicas.the_replica_has_stopped, replicas.the_replica_is_behind, failures.requests_fail,
+         failures.most_requests_fail, unseen.not_all_can_be_read)
 
 
 def what_is_wrong(look):

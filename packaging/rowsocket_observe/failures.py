@@ -5,14 +5,13 @@ FAILING_SHARE = 0.5  # of the requests over a plugin
 FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
 REFUSED_PER_SECOND = 1  # requests that get one and the same error
 
-# What to do about errors that requests get, by the name of their counter.
+# What to do about errors that requests get, by the name of their counter. Each cause of spec/errors.tsv that has a counter is
+# here, in CLIENTS_ERRORS or in USUAL_ERRORS.
 ERRORS = {
     "errors_denied": "an account may not do what its client asks: GRANT it, or give the client another account",
     "errors_unauth": "clients send a wrong secret or password: lay the right one where they read it",
     "errors_account_rate": "an account asks more than its limit: raise *_account_requests_per_second, or ask less",
-    "errors_lock_wait": "rows are locked for longer than innodb_lock_wait_timeout: end the transactions that hold them",
     "errors_lock_tables": "tables are locked (FLUSH TABLES WITH READ LOCK, LOCK TABLES, DDL) or the server is read_only",
-    "errors_deadlock": "transactions of SQL lock the same rows in another order: let them lock in the order of the keys",
     "errors_readonly": "clients write to the port that only reads: give them the port of writes",
     "errors_open_table": "clients ask for tables that there are not",
     "errors_fld": "clients ask for columns that there are not: as a rule the table has been changed",
@@ -21,7 +20,23 @@ ERRORS = {
     "errors_needtls": "clients speak plainly where TLS is asked for: let them use TLS, or change *_ssl",
     "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
     "errors_resultsize": "replies are larger than *_reply_max_bytes: ask for less at a time, or raise it",
+    "errors_token_table": "the table rowsocket.tokens is not there, or not as it should be: mariadb (MySQL: mysql) <"
+                          " /usr/share/rowsocket/rowsocket_tokens.sql makes it",
+    "errors_trigger": "the table has a trigger for what clients ask: DROP TRIGGER, or let them write the table through SQL",
+    "errors_versioned": "the table is system-versioned: let clients write it through SQL, or ALTER TABLE ... DROP SYSTEM"
+                        " VERSIONING",
+    "errors_unserved": "the library does not do this in this server: let clients use SQL for it (MYSQL.md)",
+    "errors_unavailable": "H says so where the server does not take the finds or writes of which it asks, as it should where the"
+                          " server is read_only; else a replica is behind, or has stopped: SHOW REPLICA STATUS",
+    "errors_killed": "somebody, or a program that ends statements (pt-kill), uses KILL on the library's threads: let it leave out"
+                     " the users handlersocket, memcached and resp of SHOW PROCESSLIST",
 }
+# What a client's own request causes, whatever the server and its tables are.
+CLIENTS_ERRORS = (
+    "errors_cmd", "errors_line_length", "errors_authtype", "errors_view", "errors_sequence", "errors_system_table",
+    "errors_table_engine", "errors_stmtnum", "errors_number", "errors_invalueslen", "errors_filtertype", "errors_filterfld",
+    "errors_op", "errors_klen", "errors_values_count", "errors_modop", "errors_token", "errors_client_name", "errors_kpnum",
+    "errors_filterblob", "errors_notimpl", "errors_indexop", "errors_charset", "errors_token_differs", "errors_group")
 # What any application meets that does its work: a key that is there already, a guard that does not hold.
 USUAL_ERRORS = ("errors_engine",)
 OTHER_ERROR = "clients send what this port, or the table, does not take: the list of errors says when (spec/handlersocket.md)"

@@ -310,3 +310,15 @@ def test_a_look_at_many_locks_of_tables_is_short(make_server):
         session.run("COMMIT")
     for one in altering:
         one.join()
+
+
+def test_a_table_of_tokens_that_is_gone(make_server):
+    server = make_server(options=["--handlersocket-tokens=ON"])
+    make_table(server)
+    index, numbers = writer(server), itertools.count(1)
+
+    def write():
+        request = find_tokens(index.id, "=", [1], 1, 0, mod=["U", 9])
+        assert index.client.request("T", f"token{next(numbers)}", *request) == hs.refused(1, "tokentable")
+    with busy(write):
+        says(server, "were answered token_table", "the table rowsocket.tokens is not there", "rowsocket_tokens.sql")

@@ -1,0 +1,30 @@
+"""The rules of rowsocket-doctor --live about requests that are answered with an error, by readings that are made up."""
+
+import csv
+
+import pytest
+
+from server import REPOSITORY
+from test_trouble import found
+# pylint: disable=wrong-import-order
+from rowsocket_observe import failures
+
+pytestmark = pytest.mark.once("starts no server")
+
+
+def test_each_error_is_named_by_one_list():
+    """So that the doctor blames no client for an error that is the server's."""
+    with open(REPOSITORY / "spec/errors.tsv", encoding="utf-8") as file:
+        rows = csv.reader((line for line in file if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE)
+        counted = sorted(f"errors_{name}" for name, _, _, plugins, _ in rows if plugins != "-")
+    assert counted == sorted([*failures.ERRORS, *failures.CLIENTS_ERRORS, *failures.USUAL_ERRORS])
+
+
+def test_errors_of_the_server_are_not_laid_on_clients():
+    for name, what in (("token_table", "the table rowsocket.tokens is not there"), ("trigger", "the table has a trigger"),
+                       ("unserved", "does not do this in this server"), ("unavailable", "SHOW REPLICA STATUS"),
+                       ("killed", "uses KILL on the library's threads"), ("versioned", "the table is system-versioned")):
+        text = found(counters={f"errors_{name}": 100})
+        assert f"100 requests over handlersocket were answered {name} in the last 10 s" in text and what in text
+        assert failures.OTHER_ERROR not in text
+    assert failures.OTHER_ERROR in found(counters={"errors_klen": 100})

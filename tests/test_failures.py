@@ -28,3 +28,13 @@ def test_errors_of_the_server_are_not_laid_on_clients():
         assert f"100 requests over handlersocket were answered {name} in the last 10 s" in text and what in text
         assert failures.OTHER_ERROR not in text
     assert failures.OTHER_ERROR in found(counters={"errors_klen": 100})
+
+
+def test_the_index_at_which_requests_fail_is_named():
+    def errors(count, index="name"):
+        return {"tables": [{"plugin": "handlersocket", "table_schema": "shop", "table_name": "t", "index_name": index, "errors": count}]}
+    for name in ("idxnum", "trigger"):
+        text = found(errors(10), errors(110), {f"errors_{name}": 100})
+        assert f"100 requests over handlersocket were answered {name} in the last 10 s, at shop.t name: " in text
+    assert "in the last 10 s: " in found(errors(10), errors(50), {"errors_idxnum": 100}), "these are others"
+    assert "in the last 10 s: " in found(errors(10), errors(110), {"errors_needtls": 100}), "there is no table"

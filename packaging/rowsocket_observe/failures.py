@@ -31,6 +31,9 @@ ERRORS = {
     "errors_killed": "somebody, or a program that ends statements (pt-kill), uses KILL on the library's threads: let it leave out"
                      " the users handlersocket, memcached and resp of SHOW PROCESSLIST",
 }
+# Of the errors above, those that requests get for one table or one of its indexes.
+OF_A_TABLE = ("errors_lock_tables", "errors_fld", "errors_idxnum", "errors_galera", "errors_resultsize", "errors_trigger",
+              "errors_versioned", "errors_unserved")
 # What a client's own request causes, whatever the server and its tables are.
 CLIENTS_ERRORS = (
     "errors_cmd", "errors_line_length", "errors_authtype", "errors_view", "errors_sequence", "errors_system_table",
@@ -54,7 +57,9 @@ def requests_fail(look):
         for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
             count = look.moved(plugin, name)
             if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS:
-                yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s",
+                where = _most_errors_at(look, plugin, rates.index_of, count / 2) if name in OF_A_TABLE else ""
+                yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s"
+                       f"{where}",
                        (_takes_no_writes(look) if name == "errors_lock_tables" else "") or ERRORS.get(name, OTHER_ERROR))
 
 
@@ -63,22 +68,27 @@ def engines_fail(look):
         count = look.moved(plugin, "engine_failures")
         if count:
             yield (f"{count} requests over {plugin} failed in the last {look.seconds:.0f} s whatever their row"
-                   f" was{_table_of_most_errors(look, plugin)}: the table or the disk is full, AUTO_INCREMENT is used up, or a"
-                   " table is damaged",
+                   f" was{_most_errors_at(look, plugin, _table_of)}: the table or the disk is full, AUTO_INCREMENT is used up, or"
+                   " a table is damaged",
                    "the answer's number says which (`perror NUMBER`, 167: AUTO_INCREMENT); df -h; the error log; SHOW TABLE"
                    " STATUS has Auto_increment: ALTER TABLE ... MODIFY makes the column wider; CHECK TABLE")
 
 
-def _table_of_most_errors(look, plugin):
-    """For a sentence; empty where the requests name no table that is there."""
+def _table_of(row):
+    """A row of ROWSOCKET_TABLE_STATISTICS."""
+    return f"{row['table_schema']}.{row['table_name']}"
+
+
+def _most_errors_at(look, plugin, name_of, least=1):
+    """For a sentence, by the names that name_of gives to tables or indexes; empty where none has so many errors, as where the
+    requests name no table that is there."""
     counts = {}
     for sign, rows in ((-1, look.before.tables), (1, look.now.tables)):
         for row in rows:
             if row["plugin"] == plugin:
-                name = f"{row['table_schema']}.{row['table_name']}"
-                counts[name] = counts.get(name, 0) + sign * int(row["errors"])
+                counts[name_of(row)] = counts.get(name_of(row), 0) + sign * int(row["errors"])
     most = max(counts, key=counts.get, default=None)
-    return f", at {most}" if most is not None and counts[most] > 0 else ""
+    return f", at {most}" if most is not None and counts[most] >= max(1, least) else ""
 
 
 def most_requests_fail(look):
@@ -100,7 +110,7 @@ def most_requests_fail(look):
             failed += errors
             most = max(most, (errors, rates.who(row)), key=lambda one: one[0])
         if failed / look.seconds >= FAILING_PER_SECOND and failed >= FAILING_SHARE * asked:
-            where = _table_of_most_errors(look, plugin)
+            where = _most_errors_at(look, plugin, _table_of)
             yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
                    f"{where}; most by {most[1]}",
                    _takes_no_writes(look) or "the answer itself says what is wrong: ask as this client does")

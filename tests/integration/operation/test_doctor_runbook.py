@@ -322,3 +322,15 @@ def test_a_table_of_tokens_that_is_gone(make_server):
         assert index.client.request("T", f"token{next(numbers)}", *request) == hs.refused(1, "tokentable")
     with busy(write):
         says(server, "were answered token_table", "the table rowsocket.tokens is not there", "rowsocket_tokens.sql")
+
+
+def test_a_table_that_is_changed_while_clients_use_it(make_server):
+    server = make_server()
+    sql = make_table(server)
+    sql.run("ALTER TABLE d.t ADD INDEX by_x (x)")
+    reader, index, values = server.hs_rd().opened("d", "t", "by_x", "x"), writer(server), itertools.count(1)
+    with busy(lambda: reader.find("=", [1])), busy(lambda: index.update("=", [1], [next(values)])):
+        sql.run("ALTER TABLE d.t DROP INDEX by_x")
+        says(server, "were answered idxnum in the last", ", at d.t by_x", "clients ask for an index that there is not")
+        sql.run("CREATE TRIGGER d.tr BEFORE UPDATE ON d.t FOR EACH ROW SET NEW.x = 1")
+        says(server, "were answered trigger in the last", ", at d.t PRIMARY", "the table has a trigger")

@@ -424,6 +424,8 @@ def test_requests_over_resp_that_fail():
         return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(trouble.Look(before, now, [])))
     text = both(90)
     assert "90 of 100 requests over resp were answered with an error in the last 10 s, at shop.t; most by resp 1" in text
+    assert "SET GLOBAL offline_mode = OFF serves requests again" in both(90, offline_mode="ON", read_only="ON")
+    assert "offline_mode" not in both(90, offline_mode="OFF")
     assert "read_only is ON" in both(90, read_only="ON") and "read_only" not in both(90, read_only="OFF")
     assert both(40) == "" and both(0) == ""
 

@@ -45,10 +45,13 @@ USUAL_ERRORS = ("errors_engine",)
 OTHER_ERROR = "clients send what this port, or the table, does not take: the list of errors says when (spec/handlersocket.md)"
 
 
+def _is_on(look, name):
+    return str(look.now.server.get(name, "OFF")).upper() not in ("OFF", "0", "")
+
+
 def _takes_no_writes(look):
     """For what to do; empty where the server takes writes."""
-    on = [name for name in ("read_only", "super_read_only", "innodb_read_only")
-          if str(look.now.server.get(name, "OFF")).upper() not in ("OFF", "0", "")]
+    on = [name for name in ("read_only", "super_read_only", "innodb_read_only") if _is_on(look, name)]
     return f"the server takes no writes: {', '.join(on)} is ON" if on else ""
 
 
@@ -113,4 +116,5 @@ def most_requests_fail(look):
             where = _most_errors_at(look, plugin, _table_of)
             yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
                    f"{where}; most by {most[1]}",
-                   _takes_no_writes(look) or "the answer itself says what is wrong: ask as this client does")
+                   (ERRORS["errors_offline"] if _is_on(look, "offline_mode") else _takes_no_writes(look))
+                   or "the answer itself says what is wrong: ask as this client does")

@@ -21,7 +21,7 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status",
                  "Table_open_cache_overflows", "Open_tables", "Opened_tables", "Access_denied_errors")
 SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",
-                    "innodb_read_only", "daemon_memcached_user", "resp_user", "table_open_cache", "lc_messages",
+                    "innodb_read_only", "offline_mode", "daemon_memcached_user", "resp_user", "table_open_cache", "lc_messages",
                     "handlersocket_accounts", "handlersocket_plain_secret", "handlersocket_plain_secret_wr")
 HOT_ROWS_NOW_S = 10  # the shortest window of ROWSOCKET_HOT_ROWS
 HOT_ROWS_S = 60

@@ -38,3 +38,10 @@ def test_the_index_at_which_requests_fail_is_named():
         assert f"100 requests over handlersocket were answered {name} in the last 10 s, at shop.t name: " in text
     assert "in the last 10 s: " in found(errors(10), errors(50), {"errors_idxnum": 100}), "these are others"
     assert "in the last 10 s: " in found(errors(10), errors(110), {"errors_needtls": 100}), "there is no table"
+
+
+def test_logins_that_fail_are_told_once():
+    assert "clients send a wrong secret or password" in found(counters={"errors_unauth": 100})
+    server = {"server": {"access_denied_errors": "7", "handlersocket_accounts": "ON"}}
+    text = found(server, server, {"errors_unauth": 100, "auths_failed": 100})
+    assert "most not for a wrong password" in text and "were answered unauth" not in text

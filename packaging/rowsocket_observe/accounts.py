@@ -65,12 +65,17 @@ def _share_of_right_passwords(look, count):
     return None
 
 
+def logins_often_fail(look, plugin):
+    count = look.moved(plugin, "auths_failed")
+    return count > 0 and count / look.seconds >= LOGINS_FAILED_PER_SECOND
+
+
 def logins_fail(look):
     """A rule of trouble.py."""
     counts = {plugin: look.moved(plugin, "auths_failed") for plugin in look.now.counters}
     total = sum(count for plugin, count in counts.items() if _refuses_accounts(look, plugin))
     for plugin, count in counts.items():
-        if not count or count / look.seconds < LOGINS_FAILED_PER_SECOND:
+        if not logins_often_fail(look, plugin):
             continue
         refused = f"{plugin} has refused {count} logins in the last {look.seconds:.0f} s"
         right = _share_of_right_passwords(look, total) if _refuses_accounts(look, plugin) else None

@@ -1,5 +1,5 @@
 """Requests that are answered with an error: how many, which error, at which table, and what to do about it."""
-from rowsocket_observe import rates
+from rowsocket_observe import accounts, rates
 
 FAILING_SHARE = 0.5  # of the requests over a plugin
 FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
@@ -59,7 +59,9 @@ def requests_fail(look):
     for plugin, counters in look.now.counters.items():
         for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
             count = look.moved(plugin, name)
-            if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS:
+            # Why logins fail is told by a rule of its own, and may be another reason than a wrong password.
+            is_told = name == "errors_unauth" and accounts.logins_often_fail(look, plugin)
+            if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS and not is_told:
                 where = _most_errors_at(look, plugin, rates.index_of, count / 2) if name in OF_A_TABLE else ""
                 yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s"
                        f"{where}",

@@ -45,3 +45,17 @@ def test_logins_that_fail_are_told_once():
     server = {"server": {"access_denied_errors": "7", "handlersocket_accounts": "ON"}}
     text = found(server, server, {"errors_unauth": 100, "auths_failed": 100})
     assert "most not for a wrong password" in text and "were answered unauth" not in text
+
+
+@pytest.mark.parametrize("secret", ["handlersocket_plain_secret", "handlersocket_plain_secret_wr"])
+def test_logins_that_fail_where_accounts_and_secrets_are_checked(secret):
+    """Of the plugin's two ports one may have a secret, while the logins of accounts are those of the other one."""
+    def said(denied):
+        before, now = ({"server": {"access_denied_errors": str(count), "handlersocket_accounts": "ON", secret: "***"}}
+                       for count in (7, 7 + denied))
+        return found(before, {**now, "limited": ["app@% (MAX_USER_CONNECTIONS 2)"]}, {"auths_failed": 100})
+    text = said(0)
+    assert "most not for an account's wrong password, but for a wrong secret, or for a limit or the state of their account" in text
+    assert "app@% (MAX_USER_CONNECTIONS 2)" in text and "somebody guesses; of logins of accounts the error log says" in text
+    text = said(90)
+    assert "has refused 100 logins in the last 10 s: the error log names" in text and "MAX_USER_CONNECTIONS" not in text

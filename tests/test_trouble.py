@@ -154,8 +154,7 @@ def test_logins_that_fail_with_the_right_password():
 def test_wrong_secrets_are_no_limits_of_accounts():
     """A port checks its secret itself, so that the server's count of refusals stands still."""
     limited, counters = {"limited": ["app@% (MAX_QUERIES_PER_HOUR 5)"]}, {"auths_failed": 100}
-    for accounts in ({"handlersocket_accounts": "OFF"}, {},
-                     {"handlersocket_accounts": "ON", "handlersocket_plain_secret_wr": "***"}):
+    for accounts in ({"handlersocket_accounts": "OFF"}, {}):
         server = {"server": {"access_denied_errors": "7", **accounts}}
         text = found(server, {**server, **limited}, counters)
         assert "has refused 100 logins in the last 10 s: the error log" in text and "ERRORS of ROWSOCKET_CONNECTIONS" in text

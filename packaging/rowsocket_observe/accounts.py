@@ -11,6 +11,12 @@ LIMITS = {"max_questions": "MAX_QUERIES_PER_HOUR", "max_updates": "MAX_UPDATES_P
 # MySQL's words in English: those of an account that is locked, or blocked for a time, begin as those of a wrong password.
 DENIED = "Access denied"
 NOT_THE_PASSWORD = ("Account is locked", "Account is blocked")
+WRONG_SECRET = ("ERRORS of ROWSOCKET_CONNECTIONS names those that send a wrong secret: an application with an old password or"
+                " secret, or somebody guesses")
+OF_AN_ACCOUNT = ("the error log says which for each: with MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR or MAX_STATEMENT_TIME nobody"
+                 " gets in (ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0; {plugin}_account_requests_per_second limits requests);"
+                 " MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; else the account is"
+                 " locked, or its password has expired")
 # MySQL counts no refusals by their reason; its error log can be asked.
 MYSQL_REFUSALS = """SELECT data FROM performance_schema.error_log WHERE logged > NOW(6) - INTERVAL 30 SECOND
  AND data LIKE '%rowsocket: a login of %' ORDER BY logged DESC LIMIT 1000"""
@@ -42,12 +48,15 @@ def _is_wrong_password(line):
     return DENIED in line and not any(words in line for words in NOT_THE_PASSWORD)
 
 
-def _refuses_accounts(look, plugin):
-    """Whether what the plugin refuses are logins of accounts alone, of which the server knows. A port of HandlerSocket that has a
-    secret checks it itself; the others have no secrets."""
+def _checks_secrets(look, plugin):
+    """HandlerSocket checks secrets itself, of which the server knows nothing; the others have none."""
     server = look.now.server
-    has_secret = server.get("handlersocket_plain_secret") or server.get("handlersocket_plain_secret_wr")
-    return plugin != "handlersocket" or (server.get("handlersocket_accounts") == "ON" and not has_secret)
+    return plugin == "handlersocket" and (server.get("handlersocket_accounts") != "ON" or bool(
+        server.get("handlersocket_plain_secret") or server.get("handlersocket_plain_secret_wr")))
+
+
+def _checks_accounts(look, plugin):
+    return plugin != "handlersocket" or look.now.server.get("handlersocket_accounts") == "ON"
 
 
 def _share_of_right_passwords(look, count):
@@ -73,19 +82,22 @@ def logins_often_fail(look, plugin):
 def logins_fail(look):
     """A rule of trouble.py."""
     counts = {plugin: look.moved(plugin, "auths_failed") for plugin in look.now.counters}
-    total = sum(count for plugin, count in counts.items() if _refuses_accounts(look, plugin))
+    of_accounts = sum(count for plugin, count in counts.items() if not _checks_secrets(look, plugin))
     for plugin, count in counts.items():
         if not logins_often_fail(look, plugin):
             continue
         refused = f"{plugin} has refused {count} logins in the last {look.seconds:.0f} s"
-        right = _share_of_right_passwords(look, total) if _refuses_accounts(look, plugin) else None
-        if right is not None and right >= 0.5:
-            limited = f"; accounts with limits: {', '.join(look.now.limited[:SHOWN])}" if look.now.limited else ""
-            yield (f"{refused}, and most not for a wrong password, but for a limit or the state of their account{limited}",
-                   "the error log says which for each: with MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR or MAX_STATEMENT_TIME"
-                   f" nobody gets in (ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0; {plugin}_account_requests_per_second limits"
-                   " requests); MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; else"
-                   " the account is locked, or its password has expired")
+        right = None
+        if _checks_accounts(look, plugin):
+            # Beside secrets, all that the server has counted may be this plugin's: wrong passwords are no more than that.
+            right = _share_of_right_passwords(look, count if _checks_secrets(look, plugin) else of_accounts)
+        limited = f"; accounts with limits: {', '.join(look.now.limited[:SHOWN])}" if look.now.limited else ""
+        if right is None or right < 0.5:
+            yield refused, f"the error log names accounts and addresses; {WRONG_SECRET}"
+        elif _checks_secrets(look, plugin):
+            yield (f"{refused}, and most not for an account's wrong password, but for a wrong secret, or for a limit or the state"
+                   f" of their account{limited}",
+                   f"{WRONG_SECRET}; of logins of accounts {OF_AN_ACCOUNT.format(plugin=plugin)}")
         else:
-            yield refused, ("the error log names accounts and addresses, ERRORS of ROWSOCKET_CONNECTIONS those that send a wrong"
-                            " secret: an application with an old password or secret, or somebody guesses")
+            yield (f"{refused}, and most not for a wrong password, but for a limit or the state of their account{limited}",
+                   OF_AN_ACCOUNT.format(plugin=plugin))

@@ -8,6 +8,7 @@ from rowsocket_observe import accounts, blockers, certificates, failures, rates,
 
 # A rule tells what has reached its thresholds. The microseconds are means of what was asked between the readings.
 SLOW_COMMIT_US = 10_000
+DELAY_SHARE = 0.5  # of a commit's time that the server's own delay has at least, where it is the cause
 SLOW_QUEUE_US = 20_000  # before a request is executed
 SLOW_EXECUTE_US = 20_000  # in a turn
 SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
@@ -214,15 +215,33 @@ def buffers_are_near_their_limit(look):
                    " buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY buffered_bytes DESC")
 
 
+def _commits_are_delayed(look, mean_us):
+    """What to do, where the server waits for other commits by its own variables for about as long as commits take; else
+    empty. MariaDB waits only where a number of commits is set, MySQL also without one."""
+    server = look.now.server
+    if server.get("log_bin") != "ON":  # Neither has an effect then.
+        return ""
+    mariadb_us = int(server.get("binlog_commit_wait_usec") or 0) if int(server.get("binlog_commit_wait_count") or 0) > 1 else 0
+    for delay_us, name, number in ((mariadb_us, "binlog_commit_wait_usec", "binlog_commit_wait_count"),
+                                   (int(server.get("binlog_group_commit_sync_delay") or 0), "binlog_group_commit_sync_delay",
+                                    "binlog_group_commit_sync_no_delay_count")):
+        if delay_us >= DELAY_SHARE * mean_us:
+            return (f"{name} is {delay_us}: the server itself lets each commit wait up to {delay_us / 1000:.0f} ms for others"
+                    f" ({number} is {server.get(number, 0)}): SET GLOBAL {name} = 0")
+    return ""
+
+
 def commits_are_slow(look):
     for plugin, means in look.phases():
         if means.get("commit", 0) >= SLOW_COMMIT_US:
             yield (f"a commit over {plugin} takes {means['commit'] / 1000:.0f} ms in the mean",
-                   "the disk (iostat -x 1), a replica that acknowledges late (rpl_semi_sync_*), or a backup that holds"
+                   _commits_are_delayed(look, means["commit"])
+                   or "the disk (iostat -x 1), a replica that acknowledges late (rpl_semi_sync_*), or a backup that holds"
                    " commits")
         if means.get("held", 0) >= SLOW_HELD_US:
             yield (f"replies to finds over {plugin} wait {means['held'] / 1000:.0f} ms for commits of others",
-                   "what makes commits slow makes these slow: the disk, a replica, a backup")
+                   _commits_are_delayed(look, means["held"])
+                   or "what makes commits slow makes these slow: the disk, a replica, a backup")
 
 
 def _why_still(look):

@@ -1,0 +1,33 @@
+"""The rules of rowsocket-doctor --live about phases of requests that take long, by readings that are made up."""
+
+import pytest
+
+from test_trouble import found
+
+pytestmark = pytest.mark.once("starts no server")
+
+
+def latency(requests, verb="find", plugin="handlersocket", mode="mode=wr", **mean_us):
+    """Rows of ROWSOCKET_LATENCY of so many requests of a verb, by the mean of each phase."""
+    return [{"plugin": plugin, "mode": mode, "verb": verb, "phase": phase, "count": requests, "sum_us": requests * mean,
+             "buckets": [[mean, requests]]} for phase, mean in mean_us.items()]
+
+
+MARIADB_WAITS = {"log_bin": "ON", "binlog_commit_wait_count": "100", "binlog_commit_wait_usec": "100000"}
+MYSQL_WAITS = {"log_bin": "ON", "binlog_group_commit_sync_delay": "100000", "binlog_group_commit_sync_no_delay_count": "0"}
+
+
+@pytest.mark.parametrize("server, name, count", [
+    (MARIADB_WAITS, "binlog_commit_wait_usec", "binlog_commit_wait_count is 100"),
+    (MYSQL_WAITS, "binlog_group_commit_sync_delay", "binlog_group_commit_sync_no_delay_count is 0")])
+def test_commits_that_the_server_delays(server, name, count):
+    def said(server, commit=104_000):
+        return found(now={"latencies": latency(50, "update", commit=commit, held=commit), "server": server})
+    text = said(server)
+    assert "a commit over handlersocket takes 104 ms" in text and "replies to finds over handlersocket wait 104 ms" in text
+    assert text.count(f"{name} is 100000: the server itself lets each commit wait up to 100 ms for others ({count})") == 2
+    assert f"SET GLOBAL {name} = 0" in text and "iostat" not in text
+    disk = "the disk (iostat -x 1)"
+    assert disk in said(server, 500_000), "the delay is not the most of it"
+    assert disk in said({**server, "log_bin": "OFF"}) and disk in said({**server, name: "0"}) and disk in said({})
+    assert disk in said({**MARIADB_WAITS, "binlog_commit_wait_count": "0"}), "as MariaDB is installed"

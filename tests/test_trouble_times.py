@@ -31,3 +31,10 @@ def test_commits_that_the_server_delays(server, name, count):
     assert disk in said(server, 500_000), "the delay is not the most of it"
     assert disk in said({**server, "log_bin": "OFF"}) and disk in said({**server, name: "0"}) and disk in said({})
     assert disk in said({**MARIADB_WAITS, "binlog_commit_wait_count": "0"}), "as MariaDB is installed"
+
+
+def test_requests_that_wait_for_the_end_of_a_batch():
+    def said(commit):
+        return found(now={"latencies": latency(50, "set", queue=50_000, execute=100, commit=commit)})
+    assert "a commit over handlersocket takes 80 ms" in said(80_000) and "too few threads" not in said(80_000)
+    assert "wait 50 ms before they are executed" in said(100) and "too few threads" in said(100)

@@ -302,7 +302,8 @@ def turns_are_long(look):
                    f"{_most_time_goes_to(look, plugin)}",
                    "scans and long ranges, or pages that are not in the buffer pool: look at innodb_buffer_pool_size and"
                    " Innodb_buffer_pool_reads, and give scans a connection, or a time, of their own")
-        elif means.get("queue", 0) >= SLOW_QUEUE_US:
+        # Behind slow commits requests wait for the end of a batch, and not for a thread.
+        elif means.get("queue", 0) >= SLOW_QUEUE_US and means.get("commit", 0) < SLOW_COMMIT_US:
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",
                    f"the processor is busy, or there are too few threads: top, {plugin}_threads")
     busy = sum(row["count"] for row in look.now.connections if row["state"] == rates.UNKNOWN_STATE)

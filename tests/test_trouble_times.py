@@ -38,3 +38,14 @@ def test_requests_that_wait_for_the_end_of_a_batch():
         return found(now={"latencies": latency(50, "set", queue=50_000, execute=100, commit=commit)})
     assert "a commit over handlersocket takes 80 ms" in said(80_000) and "too few threads" not in said(80_000)
     assert "wait 50 ms before they are executed" in said(100) and "too few threads" in said(100)
+
+
+def test_long_turns_of_a_verb_that_is_seldom():
+    """As deletes that a foreign key's cascade makes long, among many finds."""
+    def said(deletes, execute):
+        return found(now={"latencies": [*latency(6000, execute=50), *latency(900, "update", execute=1000),
+                                        *latency(deletes, "delete", execute=execute)]})
+    text = said(20, 70_000)
+    assert "a turn over handlersocket with delete executes for 70 ms in the mean, 20 of them in the last 10 s" in text
+    assert "a foreign key's cascade" in text
+    assert said(3, 400_000) == "" and said(20, 15_000) == "" and said(20, 25_000) == "", "few, short, or of little time"

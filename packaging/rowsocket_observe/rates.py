@@ -70,19 +70,29 @@ def requests_between(before, after, plugin=None):
     return count(after.latencies) - count(_latencies_before(before, after))
 
 
-def phases_between(before, after):
-    """For each plugin the mean time of each phase, in us, over all verbs."""
+def _means_between(before, after, key_of):
+    """{key: (requests, mean time in us)} of what has come, by the key of a row of ROWSOCKET_LATENCY."""
     sums = {}
     for sign, rows in ((-1, _latencies_before(before, after)), (1, after.latencies)):
         for row in rows:
-            entry = sums.setdefault((row["plugin"], row["phase"]), [0.0, 0])
+            entry = sums.setdefault(key_of(row), [0.0, 0])
             entry[0] += sign * float(row["sum_us"])
             entry[1] += sign * int(row["count"])
+    return {key: (count, total / count) for key, (total, count) in sums.items() if count > 0}
+
+
+def phases_between(before, after):
+    """For each plugin the mean time of each phase, in us, over all verbs."""
     found = {}
-    for (plugin, phase), (total, count) in sums.items():
-        if count > 0:
-            found.setdefault(plugin, {})[phase] = total / count
+    for (plugin, phase), (_, mean_us) in _means_between(before, after, lambda row: (row["plugin"], row["phase"])).items():
+        found.setdefault(plugin, {})[phase] = mean_us
     return found
+
+
+def verbs_of_phase_between(before, after, plugin, phase):
+    """{(mode, verb): (requests, mean time in us)} of one phase."""
+    means = _means_between(before, after, _latency_key)
+    return {key[1:3]: mean for key, mean in means.items() if (key[0], key[3]) == (plugin, phase)}
 
 
 def plugins_between(before, after):

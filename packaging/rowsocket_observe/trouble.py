@@ -11,6 +11,8 @@ SLOW_COMMIT_US = 10_000
 DELAY_SHARE = 0.5  # of a commit's time that the server's own delay has at least, where it is the cause
 SLOW_QUEUE_US = 20_000  # before a request is executed
 SLOW_EXECUTE_US = 20_000  # in a turn
+LONG_TURNS = 4  # of one verb, between the readings: fewer may be the machine's doing
+LONG_TURNS_SHARE = 0.1  # of the time between the readings that those of one verb take together
 SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
 HOT_SHARE = 0.5  # that one row has of what is asked of the hot rows, and of all requests
 HOT_REQUESTS_PER_SECOND = 100  # over the plugin: where less is asked no row is hot
@@ -295,13 +297,29 @@ def _most_time_goes_to(look, plugin):
             f" {account['name']}")
 
 
+def _long_verb(look, plugin):
+    """For a sentence: the verb whose turns are long, however seldom they are beside those of other verbs; empty: none is. Turns
+    that a busy machine makes long are few, and take a small share of the time."""
+    verbs = [(mean_us, count, verb) for (_, verb), (count, mean_us) in
+             rates.verbs_of_phase_between(look.before, look.now, plugin, "execute").items()
+             if mean_us >= SLOW_EXECUTE_US and count >= LONG_TURNS and count * mean_us >= LONG_TURNS_SHARE * look.seconds * 1e6]
+    if not verbs:
+        return ""
+    mean_us, count, verb = max(verbs)
+    return (f"a turn over {plugin} with {verb} executes for {mean_us / 1000:.0f} ms in the mean, {count} of them in the last"
+            f" {look.seconds:.0f} s, while other clients of its worker wait")
+
+
 def turns_are_long(look):
     for plugin, means in look.phases():
-        if means.get("execute", 0) >= SLOW_EXECUTE_US:
-            yield (f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean"
-                   f"{_most_time_goes_to(look, plugin)}",
-                   "scans and long ranges, or pages that are not in the buffer pool: look at innodb_buffer_pool_size and"
-                   " Innodb_buffer_pool_reads, and give scans a connection, or a time, of their own")
+        is_long = means.get("execute", 0) >= SLOW_EXECUTE_US
+        long_verb = "" if is_long else _long_verb(look, plugin)
+        if is_long or long_verb:
+            yield ((long_verb or f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean")
+                   + _most_time_goes_to(look, plugin),
+                   "scans and long ranges, changes of which a foreign key's cascade makes many, or pages that are not in the"
+                   " buffer pool: look at innodb_buffer_pool_size and Innodb_buffer_pool_reads, and give scans a connection, or"
+                   " a time, of their own")
         # Behind slow commits requests wait for the end of a batch, and not for a thread.
         elif means.get("queue", 0) >= SLOW_QUEUE_US and means.get("commit", 0) < SLOW_COMMIT_US:
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",

@@ -49,3 +49,11 @@ def test_long_turns_of_a_verb_that_is_seldom():
     assert "a turn over handlersocket with delete executes for 70 ms in the mean, 20 of them in the last 10 s" in text
     assert "a foreign key's cascade" in text
     assert said(3, 400_000) == "" and said(20, 15_000) == "" and said(20, 25_000) == "", "few, short, or of little time"
+
+
+def test_a_limit_of_threads_in_innodb():
+    def said(limit):
+        return found(now={"latencies": latency(50, execute=400_000), "server": {"innodb_thread_concurrency": limit}})
+    text = said("1")
+    assert "innodb_thread_concurrency is 1: where more threads are busy" in text and "= 0; else scans and long ranges" in text
+    assert "innodb_thread_concurrency" not in said("0")

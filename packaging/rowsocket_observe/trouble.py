@@ -310,6 +310,13 @@ def _long_verb(look, plugin):
             f" {look.seconds:.0f} s, while other clients of its worker wait")
 
 
+def _few_threads_in_innodb(look):
+    """For the beginning of what to do. MariaDB has no such variable any more."""
+    limit = int(look.now.server.get("innodb_thread_concurrency") or 0)
+    return (f"innodb_thread_concurrency is {limit}: where more threads are busy, those of SQL among them, requests wait to enter"
+            " InnoDB, until SET GLOBAL innodb_thread_concurrency = 0; else " if limit else "")
+
+
 def turns_are_long(look):
     for plugin, means in look.phases():
         is_long = means.get("execute", 0) >= SLOW_EXECUTE_US
@@ -317,7 +324,8 @@ def turns_are_long(look):
         if is_long or long_verb:
             yield ((long_verb or f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean")
                    + _most_time_goes_to(look, plugin),
-                   "scans and long ranges, changes of which a foreign key's cascade makes many, or pages that are not in the"
+                   _few_threads_in_innodb(look)
+                   + "scans and long ranges, changes of which a foreign key's cascade makes many, or pages that are not in the"
                    " buffer pool: look at innodb_buffer_pool_size and Innodb_buffer_pool_reads, and give scans a connection, or"
                    " a time, of their own")
         # Behind slow commits requests wait for the end of a batch, and not for a thread.

@@ -368,6 +368,21 @@ def test_each_holder_of_a_table_is_named():
     assert "connection 7 of SQL (unknown) may be the cause: its transaction is open for 90 s; it executes nothing now" in text
 
 
+def test_each_user_of_a_table_that_is_locked_whole_is_named():
+    waits = {"waits": {blockers.TABLE_LEVEL: 3}}
+    one = {"thread": 104, "user": "report@localhost", "query": "SELECT SLEEP(60) FROM m", "seconds": 8, "holds": "MDL_SHARED_READ",
+           "what": "shop.m"}
+    text = found(now=waits, whole_table_holders=[one])
+    assert "3 threads of the library wait for table level lock" in text and "or KILL 104" in text
+    assert "connection 104 of SQL (report@localhost) uses shop.m for 8 s; it executes: SELECT SLEEP(60) FROM m" in text
+    assert "(report@localhost) may use shop.m for 8 s" in found(now=waits, whole_table_holders=[{**one, "holds": None}])
+    assert "may hold shop.m by LOCK TABLES; it executes nothing" in found(now=waits, whole_table_holders=[{**one, "query": None}])
+    text = found(now=waits, table_holders=[{**one, "holds": None}])
+    assert "a statement of SQL has it, LOCK TABLES, or a scan" in text and "104" not in text, "its transaction is open, and no more"
+    text = found(now={"waits": {**waits["waits"], "backup lock": 1}})
+    assert "1 threads of the library wait for backup lock: somebody has FLUSH TABLES" in text
+
+
 def waiting(state="batch", idle_ms=5000):
     return {"plugin": "handlersocket", "mode": "wr", "state": state, "count": 3, "bytes": 0, "idle_ms": idle_ms}
 

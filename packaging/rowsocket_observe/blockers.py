@@ -1,4 +1,5 @@
 """Who holds the rows and tables for which the library's threads wait, by what the server shows of locks."""
+import re
 
 OUR_USERS = ("handlersocket", "memcached", "resp")
 # The account may not see it; there is no such table; the statement is one of another server; it takes too long.
@@ -63,6 +64,30 @@ SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW
 FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
 WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') ORDER BY t.trx_started"""
 
+# As MariaDB's process list names the lock of engines that lock whole tables, as MyISAM does; MySQL's ports serve none. A
+# statement holds it until its end, and a transaction does not: only LOCK TABLES lets an idle session hold it.
+TABLE_LEVEL = "table level lock"
+SESSIONS = f"p.user NOT IN ({OURS}) AND p.id <> CONNECTION_ID() AND COALESCE(p.state, '') NOT LIKE 'Waiting for %lock'"
+# Sessions that use a table for which a thread of the library waits.
+USERS_OF_TABLES = f"""
+SELECT p.id AS thread, CONCAT(p.user, '@', p.host) AS user, p.info AS query, p.time AS seconds, m.lock_mode AS holds,
+       m.table_schema AS in_schema, m.table_name AS name
+FROM information_schema.METADATA_LOCK_INFO m JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
+WHERE {SESSIONS} AND m.lock_type = 'Table metadata lock' AND (m.table_schema, m.table_name) IN
+ (SELECT w.table_schema, w.table_name FROM information_schema.METADATA_LOCK_INFO w
+  JOIN information_schema.PROCESSLIST q ON q.id = w.thread_id
+  WHERE w.lock_type = 'Table metadata lock' AND q.user IN ({OURS}) AND q.state = 'Waiting for {TABLE_LEVEL}')
+ORDER BY p.info IS NULL, p.time DESC"""
+# Where nobody says who uses which table: statements, and tables that the ports have served, whose names may be in them.
+STATEMENTS = f"""
+SELECT p.id AS thread, CONCAT(p.user, '@', p.host) AS user, p.info AS query, p.time AS seconds
+FROM information_schema.PROCESSLIST p WHERE {SESSIONS} AND p.info IS NOT NULL ORDER BY p.time DESC"""
+SERVED_TABLES = """
+SELECT DISTINCT table_schema AS in_schema, table_name AS name FROM information_schema.ROWSOCKET_TABLE_STATISTICS
+WHERE table_name <> ''"""
+# MariaDB opens every table of the server for a query that does not name the table.
+ENGINE = "SELECT engine FROM information_schema.TABLES WHERE table_schema = {in_schema} AND table_name = {name}"
+
 
 def _rows(connection, query):
     """Rows as dictionaries; None where the account, or the server, does not show them."""
@@ -89,3 +114,25 @@ def of_tables(connection, version, waits):
     kinds = ", ".join(connection.escape(kind.lower()) for kind in waits)
     found = _rows(connection, MARIADB_TABLES.format(waits=kinds) if "MariaDB" in version else MYSQL_TABLES)
     return (found if found is not None else _rows(connection, OPEN_TRANSACTIONS) or [])[:SHOWN]
+
+
+def _named_by_statements(connection):
+    tables = _rows(connection, SERVED_TABLES) or []
+    return [{**one, "holds": None, **table} for one in _rows(connection, STATEMENTS) or [] for table in tables
+            if re.search(rf"(?<![\w$]){re.escape(table['name'])}(?![\w$])", one["query"])]
+
+
+def of_whole_tables(connection):
+    """Sessions that hold, or may hold, a table of an engine that locks whole ones, for which threads of the library wait: as by
+    of_tables, each once. Idle ones, without a query, are among them only where no statement runs that may be the cause."""
+    users = _rows(connection, USERS_OF_TABLES)
+    found, engines = {}, {}
+    for one in users if users is not None else _named_by_statements(connection):
+        table = (one["in_schema"], one["name"])
+        if table not in engines:
+            asked = _rows(connection, ENGINE.format(in_schema=connection.escape(table[0]), name=connection.escape(table[1])))
+            engines[table] = asked[0]["engine"] if asked else None
+        if engines[table] not in (None, "InnoDB"):
+            found.setdefault(one["thread"], {**one, "what": ".".join(table)})
+    executing = [one for one in found.values() if one["query"]]
+    return (executing or list(found.values()))[:SHOWN]

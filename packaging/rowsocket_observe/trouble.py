@@ -92,6 +92,7 @@ class Look:
     now: object
     blockers: list  # that hold rows, see blockers.of_rows
     table_holders: list = dataclasses.field(default_factory=list)  # see blockers.of_tables
+    whole_table_holders: list = dataclasses.field(default_factory=list)  # see blockers.of_whole_tables
 
     @property
     def seconds(self):
@@ -158,10 +159,11 @@ def rows_are_waited_for(look):
 
 
 def tables_are_waited_for(look):
-    if not look.now.waits:
+    waits = {what: threads for what, threads in look.now.waits.items() if what != blockers.TABLE_LEVEL}
+    if not waits:
         return
-    count = sum(look.now.waits.values())
-    what = ", ".join(sorted(look.now.waits))
+    count = sum(waits.values())
+    what = ", ".join(sorted(waits))
     waiting = f"{count} threads of the library wait for {what}"
     if not look.table_holders:
         yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way",
@@ -175,6 +177,26 @@ def tables_are_waited_for(look):
                f" {query}",
                _end(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
                + ("" if one["holds"] else f"; {WHO_HOLDS}"))
+
+
+def whole_tables_are_waited_for(look):
+    """Transactions that are open hold no such lock."""
+    count = look.now.waits.get(blockers.TABLE_LEVEL, 0)
+    if not count:
+        return
+    waiting = (f"{count} threads of the library wait for {blockers.TABLE_LEVEL}, which engines such as MyISAM, Aria and MEMORY"
+               " take of a whole table for as long as a statement runs")
+    innodb = "ALTER TABLE ... ENGINE = InnoDB locks rows in place of tables"
+    if not look.whole_table_holders:
+        yield (f"{waiting}: a statement of SQL has it, LOCK TABLES, or a scan over a port", f"SHOW FULL PROCESSLIST; {WHO_HOLDS};"
+               f" {innodb}")
+    for one in look.whole_table_holders:
+        if one["query"]:
+            does = f"{'uses' if one['holds'] else 'may use'} {one['what']} for {one['seconds']} s; it executes: {one['query']}"
+        else:
+            does = f"may hold {one['what']} by LOCK TABLES; it executes nothing for {one['seconds']} s"
+        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {does}",
+               _end(one, f"let it end, or KILL {one['thread']}") + f"; {innodb}")
 
 
 def clients_do_not_read(look):
@@ -442,8 +464,8 @@ def a_row_is_hot(look):
 
 RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engines_fail, batches_stand_still,
          replicas.no_replica_acknowledges, replicas.the_node_is_alone, counter("connections_refused"),
-         counter("connections_lost"), tables_are_waited_for, rows_are_waited_for, clients_do_not_read,
-         connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
+         counter("connections_lost"), tables_are_waited_for, whole_tables_are_waited_for, rows_are_waited_for,
+         clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
          certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
          the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"),
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,

@@ -131,6 +131,67 @@ def test_tables_that_are_locked(make_server, lock, unlock):
     wait_until(lambda: doctor(server) == NOTHING, timeout_s=30, what="the end of the trouble")
 
 
+@contextlib.contextmanager
+def sleeping(server, table):
+    """A statement that uses a table until the end; gives its connection's number."""
+    session = server.sql("d")
+    number = int(session.value("SELECT CONNECTION_ID()"))
+
+    def run():
+        with contextlib.suppress(pymysql.MySQLError):
+            session.run(f"SELECT SLEEP(600) FROM {table} LIMIT 1")
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: server.sql().rows(f"SELECT 1 FROM information_schema.PROCESSLIST WHERE id = {number} AND state = 'User sleep'"),
+               what="the statement runs")
+    try:
+        yield number
+    finally:
+        server.sql().run(f"KILL {number}")
+        thread.join()
+
+
+@pytest.mark.mariadb("MySQL's ports serve no engine that locks whole tables")
+def test_a_table_that_a_statement_locks_whole(make_server):
+    server = make_server()
+    sql = make_table(server)
+    sql.run("CREATE TABLE d.m (id INT PRIMARY KEY, x INT NOT NULL) ENGINE=MyISAM")
+    sql.run("INSERT INTO d.m VALUES (1, 0), (2, 0)")
+    index, idle, values = server.hs_wr().opened("d", "m", "", "x"), server.sql("d"), itertools.count(1)
+    assert index.update("=", [1], [next(values)]) == hs.counted(1)
+    idle.run("BEGIN")
+    for table in ("t", "m"):
+        idle.rows(f"SELECT * FROM {table} WHERE id = 2")
+    innocent = f"connection {int(idle.value('SELECT CONNECTION_ID()'))} of SQL"
+    for does in ("may use", "uses"):
+        if does == "uses":
+            sql.run("INSTALL SONAME 'metadata_lock_info'")
+        with sleeping(server, "t") as scan, sleeping(server, "m") as holder:
+            index.client.send(*find_words(index.id, "=", [1], 1, 0, mod=["U", next(values)]))
+            says(server, "threads of the library wait for table level lock",
+                 f"connection {holder} of SQL (root@localhost) {does} d.m for", f"KILL {holder}")
+            said = doctor(server)
+            assert innocent not in said and f"connection {scan} of SQL" not in said and "FLUSH TABLES" not in said, said
+        assert index.client.recv() == hs.counted(1)
+    idle.run("COMMIT")
+
+
+@pytest.mark.mariadb("MySQL's ports serve no engine that locks whole tables")
+def test_a_table_that_lock_tables_locks_whole(make_server):
+    server = make_server()
+    sql = make_table(server)
+    sql.run("CREATE TABLE d.m (id INT PRIMARY KEY, x INT NOT NULL) ENGINE=MyISAM")
+    sql.run("INSERT INTO d.m VALUES (1, 0)")
+    sql.run("INSTALL SONAME 'metadata_lock_info'")
+    index, owner = server.hs_wr().opened("d", "m", "", "x"), server.sql("d")
+    owner.run("LOCK TABLES m READ")
+    index.client.send(*find_words(index.id, "=", [1], 1, 0, mod=["U", 7]))
+    says(server, "threads of the library wait for table level lock",
+         f"connection {int(owner.value('SELECT CONNECTION_ID()'))} of SQL (root@localhost) may hold d.m by LOCK TABLES")
+    owner.run("UNLOCK TABLES")
+    assert index.client.recv() == hs.counted(1)
+
+
 def test_an_alter_that_waits_for_a_transaction(make_server):
     server = make_server()
     make_table(server)
@@ -318,7 +379,7 @@ def test_a_table_of_tokens_that_is_gone(make_server):
     index, numbers = writer(server), itertools.count(1)
 
     def write():
-        request = find_tokens(index.id, "=", [1], 1, 0, mod=["U", 9])
+        request = find_words(index.id, "=", [1], 1, 0, mod=["U", 9])
         assert index.client.request("T", f"token{next(numbers)}", *request) == hs.refused(1, "tokentable")
     with busy(write):
         says(server, "were answered token_table", "the table rowsocket.tokens is not there", "rowsocket_tokens.sql")

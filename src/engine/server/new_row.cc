@@ -79,10 +79,11 @@ struct SameNumberSink final : model::RowSink {
   bool equal = false;
 };
 
-/// Whether the field holds bytes as they are given.
+/// Whether the field holds bytes as they are given, which UUID, INET6 and the like do not.
 bool HoldsBytes(const Field& field) {
   const auto type = field.real_type();
-  return type == MYSQL_TYPE_STRING || type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB;
+  return IsTraditional(field) &&
+         (type == MYSQL_TYPE_STRING || type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB);
 }
 
 /// Whether the server may store a value shorter or longer without an error: CHAR and BINARY, and

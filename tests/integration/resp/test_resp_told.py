@@ -76,17 +76,27 @@ def test_a_row_that_its_key_would_not_find_is_not_made(client, sql, kind, key):
     assert sql.rows("SELECT COUNT(*) FROM told") == [(b"0",)]
 
 
-@pytest.mark.parametrize("kind, key", [
+ROW_IS_FOUND = [
     ("ENUM('a','b')", "b"), ("SET('a','b')", "a,b"), ("DECIMAL(5,2)", "1.20"), ("DECIMAL(5,2)", "-3"), ("FLOAT", "1.5"),
     ("DOUBLE", "0.1"), ("DATE", "2020-01-01"), ("DATETIME(1)", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00"),
     ("BIGINT UNSIGNED", "18446744073709551615"), ("YEAR", "2020"), ("VARBINARY(4)", "7e-1"), ("VARCHAR(9)", "007"),
     ("INT(3) ZEROFILL", "007"),
-])
+]
+ROW_IS_FOUND_IN_MARIADB = [
+    ("UUID", "aabbccdd-1234-1234-1234-123456789abc"), ("UUID", "AABBCCDD-1234-1234-1234-123456789ABC"),
+    ("UUID", "aabbccdd123412341234123456789abc"), ("INET6", "FE80\\:\\:1"), ("INET6", "2001\\:DB8\\:\\:0001"),
+    ("INET6", "\\:\\:FFFF\\:1.2.3.4"),
+]
+
+
+@pytest.mark.parametrize("kind, key", ROW_IS_FOUND + [
+    pytest.param(*each, marks=pytest.mark.mariadb("a type of MariaDB's")) for each in ROW_IS_FOUND_IN_MARIADB])
 def test_a_row_that_is_made_is_found(client, sql, kind, key):
     sql.run(f"CREATE TABLE told (id {kind} PRIMARY KEY, f VARCHAR(10))")
     assert client.ask("HSET", f"shop.told:{key}", "f", "x") == 1
     assert client.ask("HGET", f"shop.told:{key}", "f") == b"x" and client.ask("EXISTS", f"shop.told:{key}") == 1
     assert client.ask("HSET", f"shop.told:{key}", "f", "y") == 0
+    assert sql.rows(f"SELECT f FROM told WHERE id = '{key.replace(chr(92), '')}'") == [(b"y",)]
 
 
 def test_other_texts_of_a_number_name_no_row(client, sql):

@@ -261,9 +261,10 @@ bool NewRow::StoreTold(Field* field, const model::Value& value) {
 }
 
 // Strict conversions take what `=` does not find again: an ENUM's number, digits that DECIMAL
-// rounds.
+// rounds. A text without the blanks at its end is found where the collation ignores these.
 bool NewRow::StoreKey(Field* field, const model::Value& value) {
-  if (HoldsBytes(*field)) return StoreExactly(field, value);
+  const bool may_lose_blanks = field->charset() != &my_charset_bin && value.text().ends_with(' ');
+  if (HoldsBytes(*field) && !may_lose_blanks) return StoreExactly(field, value);
   thd_.SetStrict(false);
   key_.Prepare(thd_.get(), field, value);
   thd_.SetStrict(true);

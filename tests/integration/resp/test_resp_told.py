@@ -9,6 +9,7 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-
 
 SCRATCH = "told"
 REFUSED = ("CONSTRAINT", "ERR")
+PADS = "CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"  # A collation that ignores blanks at the end of a text.
 
 
 @pytest.fixture
@@ -67,7 +68,9 @@ def test_a_sum_is_what_the_row_has(client, sql, kind, before, command, by, answe
     ("ENUM('a','b')", "1"), ("SET('a','b')", "3"), ("SET('a','b')", "b,a"), ("DECIMAL(5,2)", "1.234"),
     ("DECIMAL(5,2)", "1.2e-3"), ("FLOAT", "16777217"), ("FLOAT(7,2)", "1.234"), ("DOUBLE(7,2)", "1.234"),
     ("DATE", "2020-01-01 10"), ("DATETIME", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00.5"), ("INT", "7e-1"),
-    ("INT", "1e1"), ("INT", "7 "), ("INT", "\t7"), ("INT", "7\n"), ("INT", "007"),
+    ("INT", "1e1"), ("INT", "7 "), ("INT", "\t7"), ("INT", "7\n"), ("INT", "007"), ("BINARY(5)", "a"),
+    pytest.param("CHAR(5) COLLATE utf8mb4_general_nopad_ci", "a ", marks=pytest.mark.mariadb("its name there")),
+    pytest.param("CHAR(5) COLLATE utf8mb4_0900_ai_ci", "a ", marks=pytest.mark.mysql("its name there")),
 ])
 def test_a_row_that_its_key_would_not_find_is_not_made(client, sql, kind, key):
     sql.run(f"CREATE TABLE told (id {kind} PRIMARY KEY, f VARCHAR(10))")
@@ -80,7 +83,8 @@ ROW_IS_FOUND = [
     ("ENUM('a','b')", "b"), ("SET('a','b')", "a,b"), ("DECIMAL(5,2)", "1.20"), ("DECIMAL(5,2)", "-3"), ("FLOAT", "1.5"),
     ("DOUBLE", "0.1"), ("DATE", "2020-01-01"), ("DATETIME(1)", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00"),
     ("BIGINT UNSIGNED", "18446744073709551615"), ("YEAR", "2020"), ("VARBINARY(4)", "7e-1"), ("VARCHAR(9)", "007"),
-    ("INT(3) ZEROFILL", "007"),
+    ("INT(3) ZEROFILL", "007"), (f"CHAR(5) {PADS}", "a "), (f"CHAR(5) {PADS}", "abcde  "), (f"VARCHAR(5) {PADS}", "a "),
+    (f"VARCHAR(5) {PADS}", "abcde "), ("CHAR(5) CHARACTER SET ucs2", "a "),
 ]
 ROW_IS_FOUND_IN_MARIADB = [
     ("UUID", "aabbccdd-1234-1234-1234-123456789abc"), ("UUID", "AABBCCDD-1234-1234-1234-123456789ABC"),

@@ -96,6 +96,7 @@ void ComparisonValue::Prepare(THD* thd, Field* field, const model::Value& value)
   has_foreign_characters_ = false;
   is_no_label_ = false;
   negative_ = false;
+  loses_date_ = false;
   if (value.is_null()) {
     kind_ = Kind::kNull;
     return;
@@ -201,6 +202,7 @@ void ComparisonValue::PrepareTime(THD* thd, Field* field) {
   is_duration_ = IsDuration(field->real_type());
   const TimeText read = ReadTime(thd, text_, is_duration_);
   packed_time_ = read.packed;
+  loses_date_ = read.has_date;
   field->set_notnull();
   const bool stored =
       IsStoredButForRest(field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci));

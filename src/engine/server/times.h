@@ -13,6 +13,9 @@ namespace rowsocket::engine::server {
 struct TimeText {
   longlong packed = 0;   ///< The time in the form in which PackedTimeOf gives a column's.
   bool is_none = false;  ///< The text is no time; `packed` is the zero date.
+  /// The text has a date before the time of a TIME, for which `=` finds no row. MariaDB alone: in
+  /// MySQL `=` takes the time.
+  bool has_date = false;
 };
 
 /// `is_duration`: for a column of TIME. The THD's sql_mode says which dates are accepted.

@@ -69,6 +69,8 @@ def test_a_sum_is_what_the_row_has(client, sql, kind, before, command, by, answe
     ("DECIMAL(5,2)", "1.2e-3"), ("FLOAT", "16777217"), ("FLOAT(7,2)", "1.234"), ("DOUBLE(7,2)", "1.234"),
     ("DATE", "2020-01-01 10"), ("DATETIME", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00.5"), ("INT", "7e-1"),
     ("INT", "1e1"), ("INT", "7 "), ("INT", "\t7"), ("INT", "7\n"), ("INT", "007"), ("BINARY(5)", "a"),
+    pytest.param("TIME", "2024-01-05 10\\:11\\:12", marks=pytest.mark.mariadb("MySQL's = finds the row")),
+    pytest.param("TIME", "20240105101112", marks=pytest.mark.mariadb("MySQL's = finds the row")),
     pytest.param("CHAR(5) COLLATE utf8mb4_general_nopad_ci", "a ", marks=pytest.mark.mariadb("its name there")),
     pytest.param("CHAR(5) COLLATE utf8mb4_0900_ai_ci", "a ", marks=pytest.mark.mysql("its name there")),
 ])
@@ -83,9 +85,10 @@ ROW_IS_FOUND = [
     ("ENUM('a','b')", "b"), ("SET('a','b')", "a,b"), ("DECIMAL(5,2)", "1.20"), ("DECIMAL(5,2)", "-3"), ("FLOAT", "1.5"),
     ("DOUBLE", "0.1"), ("DATE", "2020-01-01"), ("DATETIME(1)", "2020-01-01 10\\:00\\:00.5"), ("TIME", "10\\:00\\:00"),
     ("BIGINT UNSIGNED", "18446744073709551615"), ("YEAR", "2020"), ("VARBINARY(4)", "7e-1"), ("VARCHAR(9)", "007"),
-    ("INT(3) ZEROFILL", "007"), (f"CHAR(5) {PADS}", "a "), (f"CHAR(5) {PADS}", "abcde  "), (f"VARCHAR(5) {PADS}", "a "),
-    (f"VARCHAR(5) {PADS}", "abcde "), ("CHAR(5) CHARACTER SET ucs2", "a "),
+    ("INT(3) ZEROFILL", "007"), ("TIME", "1 02\\:03"), ("TIME", "101112"), (f"CHAR(5) {PADS}", "a "),
+    (f"CHAR(5) {PADS}", "abcde  "), (f"VARCHAR(5) {PADS}", "a "), (f"VARCHAR(5) {PADS}", "abcde "), ("CHAR(5) CHARACTER SET ucs2", "a "),
 ]
+ROW_IS_FOUND_IN_MYSQL = [("TIME", "2024-01-05 10\\:11\\:12")]
 ROW_IS_FOUND_IN_MARIADB = [
     ("UUID", "aabbccdd-1234-1234-1234-123456789abc"), ("UUID", "AABBCCDD-1234-1234-1234-123456789ABC"),
     ("UUID", "aabbccdd123412341234123456789abc"), ("INET6", "FE80\\:\\:1"), ("INET6", "2001\\:DB8\\:\\:0001"),
@@ -94,7 +97,8 @@ ROW_IS_FOUND_IN_MARIADB = [
 
 
 @pytest.mark.parametrize("kind, key", ROW_IS_FOUND + [
-    pytest.param(*each, marks=pytest.mark.mariadb("a type of MariaDB's")) for each in ROW_IS_FOUND_IN_MARIADB])
+    pytest.param(*each, marks=pytest.mark.mariadb("a type of MariaDB's")) for each in ROW_IS_FOUND_IN_MARIADB] + [
+        pytest.param(*each, marks=pytest.mark.mysql("its = takes the time")) for each in ROW_IS_FOUND_IN_MYSQL])
 def test_a_row_that_is_made_is_found(client, sql, kind, key):
     sql.run(f"CREATE TABLE told (id {kind} PRIMARY KEY, f VARCHAR(10))")
     assert client.ask("HSET", f"shop.told:{key}", "f", "x") == 1

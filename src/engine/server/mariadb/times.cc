@@ -13,6 +13,7 @@ TimeText ReadTime(THD* thd, std::string_view text, bool is_duration) {
   const bool failed = is_duration ? item.get_date(thd, &time, Time::Options(thd))
                                   : item.get_date(thd, &time, Datetime::Options(thd));
   read.is_none = failed || item.null_value;
+  read.has_date = is_duration && !read.is_none && time.time_type != MYSQL_TIMESTAMP_TIME;
   return read;
 }
 

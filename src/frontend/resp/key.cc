@@ -9,14 +9,18 @@ namespace rowsocket::frontend {
 
 namespace {
 
-/// The text without its escapes.
-std::string_view Unescape(std::string_view text, base::Arena& arena) {
+/// The text without its escapes; `*is_wrong`: a backslash in it escapes nothing.
+std::string_view Unescape(std::string_view text, base::Arena& arena, bool* is_wrong) {
   if (text.find('\\') == std::string_view::npos) return text;
   char* const kept = arena.AllocateBytes(text.size());
   size_t size = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '\\' && i + 1 < text.size();
-    kept[size++] = text[is_escape ? ++i : i];
+    const bool is_escape = text[i] == '\\';
+    if (is_escape && (++i == text.size() || (text[i] != ':' && text[i] != '\\'))) {
+      *is_wrong = true;
+      return {};
+    }
+    kept[size++] = text[i];
   }
   return {kept, size};
 }
@@ -34,22 +38,21 @@ size_t FindColon(std::string_view text) {
 
 }  // namespace
 
-std::span<model::Value> ParseRespParts(std::string_view text, base::Arena& arena) {
+void ParseRespParts(std::string_view text, base::Arena& arena, RespKey* key) {
   size_t count = 1;
   if (std::none_of(text.begin(), text.end(),
                    [](char byte) { return byte == ':' || byte == '\\'; })) {
-    const std::span<model::Value> part = arena.Allocate<model::Value>(1);
-    part[0] = model::Value(text);
-    return part;
+    key->parts = arena.Allocate<model::Value>(1);
+    key->parts[0] = model::Value(text);
+    return;
   }
   for (size_t i = FindColon(text); i < text.size(); i += 1 + FindColon(text.substr(i + 1))) ++count;
-  const std::span<model::Value> parts = arena.Allocate<model::Value>(count);
-  for (model::Value& part : parts) {
+  key->parts = arena.Allocate<model::Value>(count);
+  for (model::Value& part : key->parts) {
     const size_t end = FindColon(text);
-    part = model::Value(Unescape(text.substr(0, end), arena));
+    part = model::Value(Unescape(text.substr(0, end), arena, &key->has_wrong_escape));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return parts;
 }
 
 bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena,
@@ -71,7 +74,7 @@ bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& a
   for (const std::string_view name : {key->db, key->table, key->index}) {
     if (name.size() > model::kNameBytesMax) return false;
   }
-  key->parts = ParseRespParts(rest, arena);
+  ParseRespParts(rest, arena, key);
   return true;
 }
 

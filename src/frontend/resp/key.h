@@ -3,7 +3,8 @@
 //   key   := table [ "@" index ] ":" part { ":" part }
 //   table := schema "." name | name                     (name alone: in resp_schema)
 //
-// A part is the text of one key column. `\:` in a part is a colon, `\\` a backslash.
+// A part is the text of one key column. `\:` in a part is a colon, `\\` a backslash; a backslash
+// before anything else would be lost in the row that the key makes, so that no row has such a key.
 // Threads: pure functions. Lifetime: views of the key and of the arena.
 #pragma once
 
@@ -18,10 +19,12 @@ namespace rowsocket::frontend {
 struct RespKey {
   std::string_view db, table, index;
   std::span<model::Value> parts;
+  /// A backslash stands before another byte, or at the end: the key is no row's.
+  bool has_wrong_escape = false;
 };
 
-/// The parts of a key behind its table.
-std::span<model::Value> ParseRespParts(std::string_view text, base::Arena& arena);
+/// Reads the parts of a key, which stand behind its table, into `key->parts`.
+void ParseRespParts(std::string_view text, base::Arena& arena, RespKey* key);
 
 /// False: the key names no table; `schema`: where tables without one are, empty: nowhere.
 bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena, RespKey* key);

@@ -108,7 +108,8 @@ bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, boo
   if (IsStringVerb(call->verb)) return Fail(kRespWrongType, error);
   call->may_be_string = false;
   call->keyspace = &definition;
-  call->key = {definition.db, definition.table, definition.index, ParseRespParts(key, arena)};
+  call->key = {definition.db, definition.table, definition.index, {}};
+  ParseRespParts(key, arena, &call->key);
   if (!definition.expires.empty()) {
     const std::string wrong = WhyNoExpiry(keyspace, may_name_tables);
     if (!wrong.empty()) return Fail(wrong, error);

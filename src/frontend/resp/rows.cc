@@ -374,6 +374,8 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   request.account = account;
   if (call.scan != nullptr) return PrepareScan(call, arena);
   if (call.is_string) return PrepareString(call, arena);
+  if (call.key.has_wrong_escape)
+    return "NOROW a backslash in a key stands before a colon or a backslash";
   if (call.verb == Verb::kExpire && call.expiring_container == nullptr) {
     return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
            "(expires)";

@@ -158,6 +158,11 @@ def test_keys(client, sql):
     for key in ("product:007", "product:+7", "product: 7", "product:7.0"):
         assert client.ask("HGETALL", key) == [] and client.ask("EXISTS", key) == 0
     assert client.ask("HSET", "product:007", "name", "x").startswith("CONSTRAINT")
+    for key in ("line:2:\\007", "line:2:007\\"):
+        for command in (["HGET", key, "n"], ["HSET", key, "n", 1], ["DEL", "product:99", key]):
+            assert client.ask(*command).startswith("NOROW a backslash in a key"), command
+        required = client.transaction(["ROW.REQUIRE", key, "n", ">=", 1], ["HSET", "product:7", "stock", 1])
+        assert required.startswith("EXECABORT nothing was done: command 1: NOROW a backslash"), required
     for key in ("product", "x", ":1", ".t:1", "shop.:1"):
         assert client.ask("HGETALL", key).startswith("NOTABLE the key names no table")
     for key in ("nothing:1", "nowhere.t:1", "mysql.user:1", "product@nokey:1"):

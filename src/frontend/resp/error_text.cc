@@ -90,8 +90,23 @@ std::string_view PrivilegesOf(const RespCall& call) {
   return call.move->removes ? "SELECT, INSERT, UPDATE, DELETE" : "SELECT, INSERT, UPDATE";
 }
 
+/// The number that SQL has for an error of a key; other numbers as they are.
+int NumberInSql(int code) {
+  switch (code) {
+    case 121:  // HA_ERR_FOUND_DUPP_KEY
+      return 1062;
+    case 151:  // HA_ERR_NO_REFERENCED_ROW
+      return 1452;
+    case 152:  // HA_ERR_ROW_IS_REFERENCED
+      return 1451;
+    default:
+      return code;
+  }
+}
+
 /// What a client is told of a number of the engine or the server.
-std::string TextOfNumber(int code) {
+std::string TextOfNumber(int cause) {
+  const int code = NumberInSql(cause);
   const std::string_view meaning = model::MeaningOf(code);
   const std::string number = std::to_string(code);
   const bool is_read_only = model::IsOfReadOnly(code);

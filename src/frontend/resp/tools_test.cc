@@ -161,6 +161,18 @@ TEST(RespErrorTest, AnErrorThatIsNoFaultOfTheRowIsNoConstraint) {
   EXPECT_EQ("CONSTRAINT stmtnum", RespErrorText({ErrorCode::kStmtnum}, RespWork()));
 }
 
+// Clients have one table of numbers, which is that of the server's errors.
+TEST(RespErrorTest, AnErrorOfAKeyHasTheNumberThatSqlHas) {
+  const std::pair<int, std::string_view> numbers[] = {
+      {121, "CONSTRAINT another row has this value in a unique index (1062)"},
+      {151, "CONSTRAINT a foreign key has no such parent row (1452)"},
+      {152, "CONSTRAINT a foreign key refers to this row (1451)"},
+      {1048, "CONSTRAINT a column cannot be NULL (1048)"}};
+  for (const auto& [number, text] : numbers) {
+    EXPECT_EQ(text, RespErrorText(model::Error::Engine(number), RespWork()));
+  }
+}
+
 TEST_F(RespTest, ARequestThatIsKilledHasFailedAndOneOfAServerThatIsOfflineIsRejected) {
   model::ErrorCode code = model::ErrorCode::kKilled;
   store_.SetHook([&code](const engine::fake::Call& call) {

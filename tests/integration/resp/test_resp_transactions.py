@@ -52,7 +52,7 @@ def test_a_guard_that_does_not_hold_is_nil_or_an_error(client, server):
 
 def test_an_error_undoes_everything(client, server):
     assert client.transaction(("HSET", "orders:1", "product", 7), TAKE, ("HSET", "product:7", "sku", "C:8")) == Error(
-        "EXECABORT undone: command 3: CONSTRAINT another row has this value in a unique index (121)")
+        "EXECABORT undone: command 3: CONSTRAINT another row has this value in a unique index (1062)")
     assert client.transaction(TAKE, ("HINCRBY", "product:7", "name", 1)) == Error(
         "EXECABORT undone: command 2: ERR hash value is not an integer")
     assert state(server) == (5, 0)

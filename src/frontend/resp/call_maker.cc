@@ -24,8 +24,9 @@ std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_
   const bool is_freq = !is_usage && IsWord(arguments[1], "freq");
   const std::string_view served = is_usage ? "usage" : is_freq ? "freq" : "encoding";
   if (!IsWord(arguments[1], served)) {
-    return "NOTSERVED only " + std::string(is_usage ? "MEMORY USAGE" : "OBJECT ENCODING") +
-           " is served: use information_schema in SQL";
+    return "NOTSERVED only " +
+           std::string(is_usage ? "MEMORY USAGE is" : "OBJECT ENCODING and OBJECT FREQ are") +
+           " served: use information_schema in SQL";
   }
   int64_t samples = 0;
   const bool has_samples = is_usage && arguments.size() == 5 && IsWord(arguments[3], "samples");

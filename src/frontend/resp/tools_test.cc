@@ -310,7 +310,11 @@ TEST_F(RespTest, KeysTellWhatTheyTake) {
   EXPECT_EQ("$-1\r\n", Ask("OBJECT ENCODING t:9"));
   EXPECT_EQ("-ERR wrong number of arguments for 'memory|usage' command\r\n", Ask("MEMORY USAGE"));
   EXPECT_EQ("-ERR syntax error\r\n", Ask("MEMORY USAGE a b"));
-  EXPECT_EQ(0u, Ask("MEMORY DOCTOR").find("-NOTSERVED"));
+  EXPECT_EQ(0u, Ask("MEMORY DOCTOR").find("-NOTSERVED only MEMORY USAGE is served: "));
+  for (const char* subcommand : {"IDLETIME", "REFCOUNT"}) {
+    EXPECT_EQ(0u, Ask("OBJECT " + std::string(subcommand) + " a")
+                      .find("-NOTSERVED only OBJECT ENCODING and OBJECT FREQ are served: "));
+  }
   EXPECT_EQ(0u, Ask("OBJECT FREQ a").find("-ERR An LFU maxmemory policy"));
   EXPECT_EQ(0u, Ask("OBJECT FREQ t:1").find("-ERR An LFU maxmemory policy"));
   EXPECT_EQ("$-1\r\n", Ask("OBJECT FREQ none"));

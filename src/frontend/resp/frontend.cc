@@ -8,6 +8,7 @@
 #include "exec/unit.h"
 #include "exec/write_set.h"
 #include "frontend/resp/error_text.h"
+#include "frontend/resp/help.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/item.h"
 #include "frontend/resp/rows.h"
@@ -250,7 +251,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
   if (verb == Verb::kInfo && RespMonitor::InfoCountsKeys(arguments.subspan(1))) {
     return {Parsed::kItem, PrepareInfo(command, arguments, arena, item) ? consumed : 0};
   }
-  if (!AsksEngine(verb)) {
+  if (!AsksEngine(verb) || (command.first_key == 2 && AsksForHelp(arguments))) {
     if (changes_.MayComeToNothing() && ChangesState(verb)) changes_.Note(*item);
     AnswerAlone(command, arguments, arena, item);
     return taken;
@@ -300,6 +301,8 @@ void RespFrontend::AnswerAlone(const RespCommand& command, Arguments arguments, 
   if (command.verb == Verb::kReset) {
     Reset(item);
     resp::AppendSimple("RESET", &out);
+  } else if (AsksForHelp(arguments)) {
+    AppendHelp(arguments, &out);
   } else if (!connection_.Append(command.verb, arguments, account(), arena, out, item) &&
              !server_.Append(command.verb, arguments, account(), out, item)) {
     settings_.info->AddRefused(command);

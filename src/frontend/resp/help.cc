@@ -18,6 +18,7 @@ struct Help {
 };
 
 constexpr Help kHelp[] = {
+    {"acl", "WHOAMI\n    The account of this connection.\n"},
     {"client",
      "GETNAME\n    The name of this connection.\n"
      "GETREDIR\n    -1: there is no client tracking.\n"
@@ -39,10 +40,19 @@ constexpr Help kHelp[] = {
      "GETKEYS <command and its arguments>\n    The keys among the arguments.\n"
      "INFO [<command> ...]\n    Arguments and keys of commands.\n"
      "LIST\n    The names of all commands.\n"},
+    {"config", "GET <pattern> [<pattern> ...]\n    The settings that clients ask for.\n"},
+    {"function",
+     "FLUSH [ASYNC|SYNC]\n    Has no effect.\n"
+     "LIST [LIBRARYNAME <pattern>] [WITHCODE]\n    Nothing: there are no functions.\n"},
     {"latency",
      "HISTOGRAM [<command> ...]\n    How long commands took, since FLUSH STATUS in SQL.\n"
      "LATEST\n    Nothing: see information_schema.ROWSOCKET_LATENCY.\n"
      "RESET\n    0: use FLUSH STATUS in SQL.\n"},
+    {"memory",
+     "USAGE <key> [SAMPLES <count>]\n    The bytes of the key, its fields and its values.\n"},
+    {"object",
+     "ENCODING <key>\n    As a Redis would keep the value.\n"
+     "FREQ <key>\n    An error: no frequency of use is kept here.\n"},
     {"script",
      "EXISTS <sha1> [<sha1> ...]\n    Whether scripts are among those that are served.\n"
      "FLUSH [ASYNC|SYNC]\n    Has no effect.\n"
@@ -53,24 +63,32 @@ constexpr Help kHelp[] = {
      "RESET\n    Forget them.\n"},
 };
 
+/// The help with a command; null: there is none.
+const Help* FindHelp(std::string_view command) {
+  const auto* const help = std::find_if(std::begin(kHelp), std::end(kHelp), [&](const Help& one) {
+    return IsWord(command, one.command);
+  });
+  return help == std::end(kHelp) ? nullptr : help;
+}
+
 }  // namespace
 
+bool AsksForHelp(std::span<const std::string_view> arguments) {
+  return arguments.size() == 2 && IsWord(arguments[1], "help") && FindHelp(arguments[0]) != nullptr;
+}
+
 void AppendHelp(std::span<const std::string_view> arguments, base::Buffer* out) {
-  const std::string command = Lower(arguments[0]);
-  const auto* const help = std::find_if(std::begin(kHelp), std::end(kHelp),
-                                        [&](const Help& one) { return one.command == command; });
-  std::string upper = command;
+  std::string upper = Lower(arguments[0]);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char byte) { return byte >= 'a' && byte <= 'z' ? byte & ~0x20 : byte; });
-  const bool is_help = arguments.size() == 2 && IsWord(arguments[1], "help");
-  if (!is_help || help == std::end(kHelp)) {
+  if (!AsksForHelp(arguments)) {
     return resp::AppendError("ERR unknown subcommand '" + std::string(arguments[1].substr(0, 64)) +
                                  "'. Try " + upper + " HELP.",
                              out);
   }
   std::vector<std::string> lines = {upper +
                                     " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"};
-  for (std::string_view rest = help->lines; !rest.empty();) {
+  for (std::string_view rest = FindHelp(arguments[0])->lines; !rest.empty();) {
     const size_t end = rest.find('\n');
     lines.emplace_back(rest.substr(0, end));
     rest.remove_prefix(end + 1);

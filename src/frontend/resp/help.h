@@ -10,6 +10,9 @@
 
 namespace rowsocket::frontend {
 
+/// Whether the command has subcommands that are served, and is asked for help with them.
+bool AsksForHelp(std::span<const std::string_view> arguments);
+
 /// Behind the subcommands of a command that are served. `arguments`: with the command's name, and
 /// at least one more, which is HELP, or the name of no subcommand. Appends a list of lines as a
 /// Redis does, or an error.

@@ -94,6 +94,13 @@ TEST_F(RespTest, HelpNamesTheSubcommands) {
               Ask(std::string(command) + " x"));
   }
   EXPECT_NE(std::string::npos, Ask("CLIENT HELP").find("+SETNAME <name>\r\n"));
+  for (const char* command : {"ACL", "CONFIG", "FUNCTION", "MEMORY", "OBJECT"}) {
+    const std::string help = Ask(std::string(command) + " help");
+    EXPECT_EQ('*', help.front()) << help;
+    EXPECT_NE(std::string::npos, help.find("+" + std::string(command) + " <subcommand> ")) << help;
+    EXPECT_EQ(0u, Ask(std::string(command) + " x").find("-NOTSERVED "));
+  }
+  EXPECT_EQ("$-1\r\n", Ask("GET help"));
 }
 
 // MGET never fails, as in Redis.

@@ -47,11 +47,14 @@ void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
   for (const std::string_view key : keys) resp::AppendBulk(key, out);
 }
 
-// PATTERN is the only filter that is served: there are no modules and no categories of commands.
+// No command is of a module, or of a category of commands: these filters leave nothing.
 void ListCommands(std::span<const std::string_view> filter, base::Buffer& out) {
-  const bool is_known = filter.empty() || (filter.size() == 3 && IsWord(filter[0], "filterby") &&
-                                           IsWord(filter[1], "pattern"));
-  if (!is_known) return resp::AppendError(kSyntax, &out);
+  const bool filters = filter.size() == 3 && IsWord(filter[0], "filterby");
+  if (filters && (IsWord(filter[1], "module") || IsWord(filter[1], "aclcat"))) {
+    return resp::AppendArray(0, &out);
+  }
+  if (!filter.empty() && !(filters && IsWord(filter[1], "pattern")))
+    return resp::AppendError(kSyntax, &out);
   if (!filter.empty() && filter[2].size() > model::kRespPatternBytesMax) {
     return resp::AppendError(kRespLongPattern, &out);
   }

@@ -180,6 +180,13 @@ TEST(RespErrorTest, AnErrorOfAKeyHasTheNumberThatSqlHas) {
   }
 }
 
+TEST_F(RespTest, NoCommandIsOfAModuleOrACategory) {
+  EXPECT_EQ("*0\r\n", Ask("COMMAND LIST FILTERBY MODULE x"));
+  EXPECT_EQ("*0\r\n", Ask("command list filterby aclcat read"));
+  EXPECT_EQ("-ERR syntax error\r\n", Ask("COMMAND LIST FILTERBY MODULE"));
+  EXPECT_EQ("-ERR syntax error\r\n", Ask("COMMAND LIST FILTERBY x y"));
+}
+
 TEST_F(RespTest, ARequestThatIsKilledHasFailedAndOneOfAServerThatIsOfflineIsRejected) {
   model::ErrorCode code = model::ErrorCode::kKilled;
   store_.SetHook([&code](const engine::fake::Call& call) {

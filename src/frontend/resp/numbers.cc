@@ -72,6 +72,7 @@ bool ParsePlainInteger(std::string_view text, int64_t* number) {
 }
 
 bool ParseCursor(std::string_view text, uint64_t* cursor) {
+  if (text.starts_with('+')) text.remove_prefix(1);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *cursor);
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }

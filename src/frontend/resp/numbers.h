@@ -17,7 +17,8 @@ inline constexpr std::string_view kNoInteger = "ERR value is not an integer or o
 bool ParseInteger(std::string_view text, int64_t* number);
 /// A signed integer of 64 bits as Redis takes it from a value, so that `007` and `-0` are none.
 bool ParsePlainInteger(std::string_view text, int64_t* number);
-/// A cursor of SCAN and its kin: an unsigned integer of 64 bits, whole text.
+/// A cursor of SCAN and its kin: an unsigned integer of 64 bits, whole text. It may have a
+/// plus, as in Redis.
 bool ParseCursor(std::string_view text, uint64_t* cursor);
 /// A number with a fraction or an exponent, or an infinity; not NaN.
 bool ParseFloat(std::string_view text, long double* number);

@@ -22,5 +22,16 @@ TEST(RespNumbers, AnExponentBeyondTheDigitsGivesNoDecimal) {
   EXPECT_EQ(PlainDecimal("0e38").size(), 39u);
 }
 
+TEST(RespNumbers, ACursorMayHaveAPlus) {
+  uint64_t cursor = 1;
+  EXPECT_TRUE(ParseCursor("+0", &cursor));
+  EXPECT_EQ(cursor, 0u);
+  EXPECT_TRUE(ParseCursor("18446744073709551615", &cursor));
+  EXPECT_EQ(cursor, UINT64_MAX);
+  for (const char* none : {"", "+", "++1", "+-1", "-1", " 1", "1 ", "18446744073709551616"}) {
+    EXPECT_FALSE(ParseCursor(none, &cursor)) << none;
+  }
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

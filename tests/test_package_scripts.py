@@ -303,7 +303,9 @@ def test_the_server_may_read_what_setup_writes(machine):
     ("handlersocket_plain_secret = abc\nhandlersocket_plain_secret_wr = abc", "abc"),
     ("loose-handlersocket-plain-secret=abc # mine\n loose_handlersocket-plain_secret_wr =abc", "abc"),
     ("handlersocket_plain_secret = 'ab#cd' # mine\nhandlersocket_plain_secret_wr = \"ab#cd\"", "ab#cd"),
-    ("handlersocket_plain_secret = ab#cd\nhandlersocket_plain_secret_wr = 'ab'", "ab")])
+    ("handlersocket_plain_secret = ab#cd\nhandlersocket_plain_secret_wr = 'ab'", "ab"),
+    *[(f"handlersocket_plain_secret = {line}\nhandlersocket_plain_secret_wr = {line}", secret) for line, secret in (
+        (r"a\sb\\c", r"a b\c"), (r"'a\'b # c'", "a'b # c"), (r'"a\"#b" # c', 'a"#b'), (r"a\'b#c", "a'b#c"), (r"'a\xb\'", "a\\xb\\"))]])
 def test_setup_lays_the_secrets_that_the_server_reads(machine, lines, secret):
     """The administrator may have written them anew, in any spelling that the server knows."""
     machine.load.write_text(f"[{GROUP[machine.name]}]\n{lines}\n")
@@ -452,8 +454,7 @@ def test_setup_reads_the_groups_of_mariadb_in_mariadb_alone(machine, group):
 
 @pytest.mark.parametrize("quote", ["'", '"'])
 def test_setup_takes_the_quotes_of_a_value_for_none_of_its_own(machine, quote):
-    lines = [f"{name} = {quote}{value}{quote} # mine" for name, value in (("resp_port", 6380), ("resp-user", "app@localhost"))]
-    (machine.config / "a.cnf").write_text("\n".join(["[mysqld]", *lines]))
+    (machine.config / "a.cnf").write_text(f"[mysqld]\nresp_port = {quote}6380{quote} # mine\nresp-user = {quote}app@localhost{quote}")
     done = setup(machine)
     assert "127.0.0.1 port 6380; " in done.stdout and "TO app@localhost\n" in done.stdout, done.stdout + done.stderr
 
@@ -464,8 +465,7 @@ def test_setup_takes_the_quotes_of_a_value_for_none_of_its_own(machine, quote):
 def test_setup_does_not_open_memcached_again(machine, left):
     """An administrator closed it by taking its lines out; the port may be another program's by now."""
     file = machine.config / "rowsocket_setup.cnf"
-    file.write_text(f"[mysqld]\nloose_resp_port = 6379\n{USER}\n{left}")
-    text = file.read_text()
+    file.write_text(text := f"[mysqld]\nloose_resp_port = 6379\n{USER}\n{left}")
     done = setup(machine, 'LISTEN 0 128 127.0.0.1:11211 0.0.0.0:* users:(("memcached",pid=7,fd=4))')
     assert done.returncode == 0 and file.read_text() == text, done.stderr
     assert "memcached      off: its port is 0" in done.stdout, done.stdout

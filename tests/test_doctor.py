@@ -220,6 +220,8 @@ def test_option_files(root, name):
 
 @pytest.mark.parametrize("line,value", [
     ("resp_user = a#b", "a"), ("resp_user = 'a #b' # c", "a #b"), ("resp-user = \"a'#b\"", "a'#b"), ("resp_user = 'a", "'a"),
+    (r"resp_user = a\sb\\c", r"a b\c"), (r"resp_user = 'a\'b # c'", "a'b # c"), (r'resp_user = "a\"#b" # c', 'a"#b'),
+    (r"resp_user = a\'b#c", "a'b#c"), (r"resp_user = 'a\xb\'", "a\\xb\\"), (r"resp_user = 'a\tb\\' # c", "a\tb\\"),
     ("[client] # not the server's\nresp_user = a", ""), ("[client]\n[mysqld ] # c\nresp_user = a", "a"),
     ("[ mysqld ]\nresp_user = a", "")])
 def test_a_line_means_what_it_means_to_the_server(tmp_path, line, value):

@@ -5,14 +5,20 @@ import pathlib
 import re
 
 INCLUDES_MAX = 10
-# What of a line is in front of a comment: no # within quotes begins one.
-BEFORE_COMMENT = re.compile(r"""(?:[^#'"]|'[^']*(?:'|$)|"[^"]*(?:"|$))*""")
+# What of a line is in front of a comment: no # within quotes begins one. A backslash within quotes keeps the next character
+# from ending them.
+BEFORE_COMMENT = re.compile(r"""(?:[^#'"]|'(?:\\.|[^'\\])*(?:'|\\?$)|"(?:\\.|[^"\\])*(?:"|\\?$))*""")
+# The characters of a value that are written with a backslash.
+ESCAPED = {"s": " ", "t": "\t", "n": "\n", "r": "\r", "b": "\b", "\\": "\\", "'": "'", '"': '"'}
 # Options of memcached's command line that say where the plugin listens, and their variables.
 MEMCACHED_VALUES = {"p": "port", "l": "address", "s": "socket"}
 
 
-def unquoted(value):
-    return value[1:-1] if len(value) > 1 and value[0] in "'\"" and value[0] == value[-1] else value
+def meant(value):
+    """What a value means, without its quotes and backslashes."""
+    if len(value) > 1 and value[0] in "'\"" and value[0] == value[-1]:
+        value = value[1:-1]
+    return re.sub(r"\\(.)", lambda match: ESCAPED.get(match.group(1), match.group(0)), value)
 
 
 class Options:
@@ -62,7 +68,7 @@ class Options:
             elif line and line[0] not in "#;!" and ours:
                 name, equals, value = BEFORE_COMMENT.match(line).group(0).partition("=")
                 name = re.sub(r"^loose_", "", name.strip().replace("-", "_"))
-                self.set(name, unquoted(value.strip()))
+                self.set(name, meant(value.strip()))
                 if not equals:
                     self.without_value.add(name)
         return self

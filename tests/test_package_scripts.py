@@ -315,14 +315,14 @@ def test_setup_lays_the_secrets_that_the_server_reads(machine, lines, secret):
     assert laid.splitlines()[1:] == [f"reading {secret}", f"writing {secret}"]
 
 
-@pytest.mark.parametrize("accounts", [False, True])
-def test_setup_says_which_port_has_no_secret(machine, accounts):
-    """Where clients log in with accounts, no port needs one."""
-    machine.load.write_text("[mysqld]\nhandlersocket_plain_secret = abc\n" + accounts * "handlersocket_accounts = ON\n")
+@pytest.mark.parametrize("line,warns", [
+    ("accounts = OFF", True), ("accounts = ON", False), ("port_wr = 0", False), ("ssl = REQUIRED", True),
+    ("ssl_client_cert = REQUIRED", True), ("ssl = required\nhandlersocket_ssl_client_cert = REQUIRED", False)])
+def test_setup_says_which_port_has_no_secret(machine, line, warns):
+    """Where clients log in with accounts, or show certificates, no port needs one; nor does a port that is off."""
+    machine.load.write_text("\nhandlersocket_".join(["[mysqld]", "plain_secret = abc", "port = 9998", "port_wr = 9999", line]))
     done = setup(machine)
-    assert done.returncode == 0, done.stderr
-    assert ("has no handlersocket_plain_secret_wr: " in done.stderr) != accounts, done.stderr
-    assert "has no handlersocket_plain_secret: " not in done.stderr
+    assert [done.returncode, *re.findall(r"has no (\w+): ", done.stderr)] == [0, *["handlersocket_plain_secret_wr"] * warns], done.stderr
 
 
 @pytest.mark.parametrize("address,owner,said", [

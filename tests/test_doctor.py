@@ -212,6 +212,12 @@ def test_option_files(root, name):
     for off in (" =", " = OFF", "\nhandlersocket_accounts = 0"):
         load.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = rowsocket.so\nhandlersocket_accounts{off}\n")
         assert "handlersocket_plain_secret is not set" in doctor("--root", root)[1], off
+    later = load.with_name("zz.cnf")
+    for lines, missing in (("port = 0\nhandlersocket_port_wr = 0", 0), ("port_wr = 0", 1), ("ssl = REQUIRED", 2),
+                           ("ssl = REQUIRED\nhandlersocket_ssl_client_cert = required", 0)):
+        later.write_text(f"[{PROGRAM[name]}]\nhandlersocket_{lines}\n")
+        assert doctor("--root", root)[1].count("is not set: every local user may use") == missing, lines
+    later.unlink()
     load.unlink()
     said = doctor("--root", root)[1]
     assert "no option file loads rowsocket.so" in said

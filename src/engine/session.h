@@ -62,6 +62,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/require.h"
 #include "engine/facts.h"
 #include "engine/index.h"
 #include "engine/slow_request.h"
@@ -133,7 +134,12 @@ struct Outcome {
   static Outcome Of(model::Error error) {
     return Make(error.ok() ? Result::kDone : Result::kFailed, error);
   }
-  static Outcome Fail(model::ErrorCode code) { return Of({code, 0}); }
+  static Outcome Of(model::ErrorCode code) { return Of(model::Error{code, 0}); }
+  /// REQUIRES: `code` is not kNone.
+  static Outcome Fail(model::ErrorCode code) {
+    ROWSOCKET_REQUIRE(code != model::ErrorCode::kNone);
+    return Of(code);
+  }
 };
 
 /// Why requests for one row are executed one by one and not as one change of the row.

@@ -81,7 +81,7 @@ Outcome Session::OpenIndex(const IndexNames& names, std::shared_ptr<engine::Inde
       lists == IndexNames::Lists::kNamed || lists == IndexNames::Lists::kNamedOutsideKey;
   if (!names_them) wanted.columns.clear();
   Resolved resolved;
-  outcome = Outcome::Fail(store_.Resolve(wanted, &resolved));
+  outcome = Outcome::Of(store_.Resolve(wanted, &resolved));
   if (!outcome.ok()) return outcome;
   if (lists == IndexNames::Lists::kNamedOutsideKey && NamesKey(resolved)) {
     return Outcome::Fail(ErrorCode::kFld);
@@ -106,14 +106,14 @@ Outcome Session::Inspect(engine::Index& index, IndexFacts* facts) {
   Outcome outcome = PassTable(index.names().db + "." + index.names().table);
   if (!outcome.ok()) return outcome;
   Resolved resolved;
-  outcome = Outcome::Fail(store_.Resolve(index.names(), &resolved));
+  outcome = Outcome::Of(store_.Resolve(index.names(), &resolved));
   if (outcome.ok()) *facts = FactsOf(resolved.table->definition, *resolved.index, resolved.columns);
   return outcome;
 }
 
 Outcome Session::EstimateRows(engine::Index& index, uint64_t* rows) {
   Resolved resolved;
-  const Outcome outcome = Outcome::Fail(store_.Resolve(index.names(), &resolved));
+  const Outcome outcome = Outcome::Of(store_.Resolve(index.names(), &resolved));
   if (outcome.ok()) *rows = store_.Committed(*resolved.table)->size();
   return outcome;
 }
@@ -184,7 +184,7 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
 Outcome Session::Resolve(const IndexNames& names, Resolved* resolved) {
   Outcome outcome = PassTable(names.db + "." + names.table);
   if (!outcome.ok()) return outcome;
-  outcome = Outcome::Fail(store_.Resolve(names, resolved));
+  outcome = Outcome::Of(store_.Resolve(names, resolved));
   if (outcome.ok()) HoldTables(true);
   return outcome;
 }

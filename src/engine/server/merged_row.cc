@@ -91,7 +91,7 @@ Outcome MergedRow::Matches(const model::Find& find, bool* found) {
   const ErrorCode wrong = finder_.PrepareFilters(thd_.get(), *open_, *index_, find);
   if (exists_) restore_record(table, record[1]);
   *found = exists_ && wrong == ErrorCode::kNone && finder_.Passes();
-  return Outcome::Fail(wrong);
+  return Outcome::Of(wrong);
 }
 
 Outcome MergedRow::Find(const model::Find& find, model::RowSink& sink) {

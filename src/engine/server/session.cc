@@ -137,7 +137,7 @@ Outcome ServerSession::ListColumns(IndexNames* names) {
   if (!outcome.ok()) return outcome;
   const auto lists = std::exchange(names->lists, IndexNames::Lists::kNamed);
   if (names->keeps_listed_columns) names->kept_lists = lists;
-  return Outcome::Fail(ColumnsOf(*open->table, *names, lists, &names->columns));
+  return Outcome::Of(ColumnsOf(*open->table, *names, lists, &names->columns));
 }
 
 Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {

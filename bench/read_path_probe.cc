@@ -83,7 +83,7 @@ class OneRowSession final : public engine::Session {
   engine::Outcome Commit() override { return {}; }
   void Rollback() override {}
   void ReleaseTables() override {}
-  bool HoldsTables() const override { return false; }
+  bool HasToRelease() const override { return false; }
   bool PrepareCommit() override { return true; }
   bool WaitsForLocks() const override { return false; }
   int64_t slow_us() const override { return INT64_MAX; }

@@ -291,7 +291,7 @@ class Session {
   /// nothing to do for a while.
   virtual void ReleaseTables() = 0;
   /// True when ReleaseTables would give something back, or take note of a KILL.
-  virtual bool HoldsTables() const = 0;
+  virtual bool HasToRelease() const = 0;
 
   /// Whether calls of this session wait for locks (LockWait::kServer).
   virtual bool WaitsForLocks() const = 0;

@@ -94,14 +94,14 @@ Batch* BatchExecutor::Next(engine::Session& session) {
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
     if (published_ != nullptr) return std::exchange(published_, nullptr);
-    const bool holds_tables = session.HoldsTables();
+    const bool has_to_release = session.HasToRelease();
     waits_ = true;
-    const std::chrono::milliseconds timeout{holds_tables ? model::kReleaseTablesMs
-                                                         : model::kSessionTickMs};
+    const std::chrono::milliseconds timeout{has_to_release ? model::kReleaseTablesMs
+                                                           : model::kSessionTickMs};
     const bool has_work = work_.WaitFor(
         lock, timeout, [this]() REQUIRES(mutex_) { return stopping_ || published_ != nullptr; });
     waits_ = false;
-    if (has_work || !holds_tables) continue;
+    if (has_work || !has_to_release) continue;
     lock.Unlock();
     session.ReleaseTables();
     described_ms_ = 0;

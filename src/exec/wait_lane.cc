@@ -254,7 +254,7 @@ void WaitLane::Main(engine::Session* session) {
     });
     // A thread that waits for this group must not hold the tables of the group before: DDL may wait
     // for these tables, and this group may wait for a lock of the DDL or of a session behind it.
-    if (session->HoldsTables()) session->ReleaseTables();
+    if (session->HasToRelease()) session->ReleaseTables();
     Run(*session, *turn, jobs);
     EndWaitGroup(taken, jobs);
     GiveBack(jobs);

@@ -174,7 +174,7 @@ void Worker::Loop(engine::Session& session) {
   while (!stopping_.load(std::memory_order_relaxed) && !session.ShouldStop()) {
     const bool gathers = batches_ != nullptr && batches_->gathers();
     const int timeout_ms = !clients_.ready().empty() || gathers ? 0
-                           : session.HoldsTables()              ? model::kReleaseTablesMs
+                           : session.HasToRelease()             ? model::kReleaseTablesMs
                                                                 : model::kSessionTickMs;
     HandleEvents(timeout_ms != 0 && IsBusyPolling() ? 0 : timeout_ms);
     const int64_t polled_ms = core_.clock.now_ms;
@@ -225,7 +225,7 @@ void Worker::EndBusyPoll(bool found) {
 // awake.
 void Worker::ReleaseIdleTables(engine::Session& session) {
   const bool is_idle = base::CoarseNowMs() - core_.clock.worked_ms >= model::kReleaseTablesMs;
-  if (is_idle && session.HoldsTables()) session.ReleaseTables();
+  if (is_idle && session.HasToRelease()) session.ReleaseTables();
 }
 
 std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {

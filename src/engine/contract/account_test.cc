@@ -92,7 +92,7 @@ TEST_F(AccountContract, S10ATableThatTheAccountMayNotSeeIsAsOneThatIsNotThere) {
   SetRights(Rights::kSelect);
   EXPECT_EQ(ErrorCode::kNone, may_open(kTable));
   EXPECT_EQ(ErrorCode::kDenied, may_open("none"));
-  EXPECT_FALSE(user.HoldsTables());
+  EXPECT_FALSE(user.HasToRelease());
 }
 
 }  // namespace

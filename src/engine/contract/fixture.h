@@ -102,8 +102,8 @@ class User {
   void ReleaseTables() {
     thread_.Run([&] { session_->ReleaseTables(); });
   }
-  bool HoldsTables() {
-    return thread_.Run([&] { return session_->HoldsTables(); });
+  bool HasToRelease() {
+    return thread_.Run([&] { return session_->HasToRelease(); });
   }
   Outcome MayOpen(const IndexNames& names, const model::Account& account) {
     return thread_.Run([&] { return session_->MayOpen(names, account); });

@@ -154,11 +154,11 @@ TEST_F(EngineContract, S5TablesAreGivenBack) {
     if (writes) {
       EXPECT_TRUE(user.Do(Command::Increment("1", "0")).ok());
     }
-    EXPECT_TRUE(user.HoldsTables());
+    EXPECT_TRUE(user.HasToRelease());
     EXPECT_FALSE(harness_->CanLockTable());
     EXPECT_TRUE(user.Commit().ok());
     user.ReleaseTables();
-    EXPECT_FALSE(user.HoldsTables());
+    EXPECT_FALSE(user.HasToRelease());
     EXPECT_TRUE(harness_->CanLockTable());
   }
 }

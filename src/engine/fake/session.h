@@ -60,7 +60,7 @@ class Session final : public engine::Session {
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override { HoldTables(false); }
-  bool HoldsTables() const override { return holds_tables_; }
+  bool HasToRelease() const override { return holds_tables_; }
   bool WaitsForLocks() const override { return lock_wait_ == LockWait::kServer; }
   int64_t row_wait_ms() const override { return store_.lock_wait_ms(); }
   int64_t slow_us() const override { return store_.slow_us(); }

@@ -51,7 +51,7 @@ class ServerSession final : public Session {
   Outcome Commit() override;
   void Rollback() override;
   void ReleaseTables() override;
-  bool HoldsTables() const override {
+  bool HasToRelease() const override {
     return !tables_.empty() || thd_.killed() || audit_.holds_plugins() ||
            thd_.holds_audit_plugins();
   }

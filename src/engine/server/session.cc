@@ -18,7 +18,7 @@ namespace {
 
 /// How often a thread that waits for the server's start looks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
-/// How long a session that has lost its THD waits for memory for another one.
+/// The pause between two tries of a session that has lost its THD to make another one.
 constexpr std::chrono::milliseconds kNoMemoryPause{100};
 
 // Folds the case of a name. A text that is no name stays as it is, and is refused later: folding

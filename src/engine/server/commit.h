@@ -49,9 +49,6 @@ class Committer {
  private:
   // Each family defines these, and IsSeenBeforeItIsFlushed, TakeCommitLock and ReleaseCommitLock:
 
-  /// How long TakeCommitLock waits: longer than any backup takes.
-  static constexpr unsigned long kLockWaitSeconds = 86400;
-
   /// Whether the server's commit would carry out changes that were taken back.
   bool HasUndoneChanges() const;
   /// Notes the engines whose rows the turn has locked, for FlushSeen.
@@ -70,6 +67,9 @@ class Committer {
 
   // All families share these:
 
+  /// How long TakeCommitLock, and the server's commit, wait for a lock: longer than any backup
+  /// takes.
+  static constexpr unsigned long kLockWaitSeconds = 86400;
   /// After how many turns without a change the next is expected to change nothing.
   static constexpr unsigned kUnchangedTurnsMin = 16;
 

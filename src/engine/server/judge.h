@@ -29,7 +29,8 @@ class Judge {
   Judge(SessionThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
       : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
 
-  /// Has rights looked up anew from now on, unless the server says that no grants have changed.
+  /// Has rights looked up anew from now on, unless the server says that no grants have changed. In
+  /// any case a wait for a lock may begin again, as at the first request of a turn.
   void LookAnew() {
     if (reader_.MayHaveChanged()) ++grants_seen_;
     is_first_ = true;

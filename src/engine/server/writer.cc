@@ -246,9 +246,9 @@ Outcome Writer::ModifyFirst(OpenTable& open, IndexState& index, const model::Fin
   const int error = finder_.Next();
   if (error == HA_ERR_END_OF_FILE) return outcome;
   if (error != 0) return statement_.Failure(error);
-  bool changed = false;
-  outcome = ModifyRow(open, index, find, sink, &changed);
-  outcome.rows = changed;
+  bool counts = false;
+  outcome = ModifyRow(open, index, find, sink, &counts);
+  outcome.rows = counts;
   return outcome;
 }
 
@@ -275,9 +275,9 @@ Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find&
     error = file->ha_rnd_pos(open.table->record[0], positions_.data() + at);
     if (error == HA_ERR_RECORD_DELETED || error == HA_ERR_KEY_NOT_FOUND) continue;
     if (error != 0) return statement_.Failure(error);
-    bool changed = false;
-    outcome = ModifyRow(open, index, find, sink, &changed);
-    rows += changed;
+    bool counts = false;
+    outcome = ModifyRow(open, index, find, sink, &counts);
+    rows += counts;
   }
   outcome.rows = rows;
   return outcome;
@@ -305,7 +305,7 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
 }
 
 Outcome Writer::ModifyRow(OpenTable& open, IndexState& index, const model::Find& find,
-                          model::RowSink& sink, bool* changed) {
+                          model::RowSink& sink, bool* counts) {
   TABLE* table = open.table;
   if (find.wants_pre_images || find.modification == Modification::kNone) {
     for (const uint field : index.column_fields()) {
@@ -314,16 +314,16 @@ Outcome Writer::ModifyRow(OpenTable& open, IndexState& index, const model::Find&
     }
   }
   Outcome outcome;
-  *changed = find.modification == Modification::kNone;
-  if (*changed) return outcome;
+  *counts = find.modification == Modification::kNone;
+  if (*counts) return outcome;
   if (find.modification == Modification::kDelete) {
     outcome = DeleteRow(table);
-    *changed = outcome.ok();
+    *counts = outcome.ok();
     return outcome;
   }
   const NewRow::Made made = new_row_.Modify(table, index, find);
   outcome = FinishUpdate(table, made);
-  *changed = outcome.ok() && made != NewRow::Made::kLeftAlone;
+  *counts = outcome.ok() && made != NewRow::Made::kLeftAlone;
   return outcome;
 }
 

@@ -65,10 +65,10 @@ class Writer {
   Outcome ModifyAll(OpenTable& open, IndexState& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
-  /// Changes the row in record[0], or sends it where nothing is to change. `*changed`: whether the
-  /// row counts as changed, for the answer to the client.
+  /// Changes the row in record[0], or sends it where nothing is to change. `*counts`: whether the
+  /// row counts for the answer to the client.
   Outcome ModifyRow(OpenTable& open, IndexState& index, const model::Find& find,
-                    model::RowSink& sink, bool* changed);
+                    model::RowSink& sink, bool* counts);
   Outcome FinishUpdate(TABLE* table, NewRow::Made made);
   Outcome DeleteRow(TABLE* table);
 

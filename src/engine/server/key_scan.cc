@@ -221,11 +221,7 @@ bool KeyScan::MakeKey(uint parts) {
 // given. Rows with the same hash are compared with the values.
 ErrorCode KeyScan::PrepareHash(const KeyParts& parts, std::span<const model::Value> key) {
   if (op_ != CompareOp::kEq || key.size() != parts.count) return ErrorCode::kIndexop;
-  if (!PrepareParts(key)) {
-    nothing_ = true;
-    return ErrorCode::kNone;
-  }
-  if (!CanBeEqual()) {
+  if (!PrepareParts(key) || !CanBeEqual()) {
     nothing_ = true;
     return ErrorCode::kNone;
   }

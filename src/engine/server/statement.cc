@@ -64,30 +64,27 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   return {};
 }
 
-int Statement::RefuseChange() {
+int Statement::RefuseChange(TABLE* table, int sql_command) {
   if (!tables_.is_read_only()) [[likely]]
-    return 0;
+    return CheckForeignKeys(table, sql_command);
   thd_.get()->transaction_rollback_request = true;
   return HA_ERR_LOCK_DEADLOCK;
 }
 
 int Statement::WriteRow(TABLE* table) {
-  int refused = RefuseChange();
-  if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_INSERT);
+  const int refused = RefuseChange(table, SQLCOM_INSERT);
   if (refused != 0) return refused;
   return NoteWrite(*table, table->file->ha_write_row(table->record[0]));
 }
 
 int Statement::UpdateRow(TABLE* table) {
-  int refused = RefuseChange();
-  if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_UPDATE);
+  const int refused = RefuseChange(table, SQLCOM_UPDATE);
   if (refused != 0) return refused;
   return NoteWrite(*table, table->file->ha_update_row(table->record[1], table->record[0]));
 }
 
 int Statement::DeleteRow(TABLE* table) {
-  int refused = RefuseChange();
-  if (refused == 0) refused = CheckForeignKeys(table, SQLCOM_DELETE);
+  const int refused = RefuseChange(table, SQLCOM_DELETE);
   if (refused != 0) return refused;
   return NoteWrite(*table, table->file->ha_delete_row(table->record[0]));
 }

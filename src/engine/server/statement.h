@@ -50,9 +50,9 @@ class Statement {
   Outcome ServerFailure() { return Failure(kReported); }
 
  private:
-  /// In a turn that is read only gives the transaction up, as after a deadlock, and returns the
-  /// handler's number for that; else 0.
-  int RefuseChange();
+  /// Why a row may not be changed, as WriteRow says it: a turn that is read only gives the
+  /// transaction up, as after a deadlock; and the foreign keys are checked.
+  int RefuseChange(TABLE* table, int sql_command);
 
   /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
   /// back alone (Tables::CountFullTextChange).

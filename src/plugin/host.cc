@@ -10,7 +10,7 @@
 
 namespace rowsocket::plugin {
 
-unsigned RunningVersion() {
+unsigned RunningVersionId() {
   // --version=TEXT shows clients another version than the server has. The text says nothing then,
   // and the server's own check of the interface version has to do.
   if (engine::server::ShowsOtherVersion()) return MYSQL_VERSION_ID;
@@ -22,7 +22,7 @@ unsigned RunningVersion() {
 }
 
 std::string WhyItDoesNotFit() {
-  if (RunningVersion() == MYSQL_VERSION_ID) return {};
+  if (RunningVersionId() == MYSQL_VERSION_ID) return {};
   const std::string name = engine::server::kServerName;
   std::string why = "this rowsocket.so was built for " + name;
   why.append(" ").append(MYSQL_SERVER_VERSION).append(" and cannot run in ").append(name);

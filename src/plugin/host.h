@@ -10,7 +10,7 @@
 namespace rowsocket::plugin {
 
 /// The running server's version in the form of MYSQL_VERSION_ID: 101118 for 10.11.18.
-unsigned RunningVersion();
+unsigned RunningVersionId();
 
 /// Why the library cannot run in the server, with both versions; empty when the server has the
 /// version that the library was built for.

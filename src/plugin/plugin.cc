@@ -13,7 +13,7 @@
 namespace rowsocket::plugin {
 namespace {
 
-DaemonInfo daemon_info = {static_cast<int>(RunningVersion() << 8)};
+DaemonInfo daemon_info = {static_cast<int>(RunningVersionId() << 8)};
 
 Daemon handlersocket(kHandlerSocket);
 Daemon memcached(kMemcached);

@@ -5,10 +5,10 @@
 //              front           released         held from        end
 //
 // Bytes are sendable only after somebody has released them; appending releases nothing.
-// ReleaseToGate lets everything go up to the first reply that waits for a commit; that reply and
-// all behind it go when OpenGate says that the commit is durable.
+// HoldGate first releases what stands before it, up to the first reply that waits for a commit;
+// that reply and all behind it go when OpenGate says that no write is left to wait for.
 //
-//   reads only:  append... ReleaseToGate
+//   reads only:  append... OpenGate
 //   a write:     HoldGate append... commit  OpenGate  | DropGated, append..., ...
 //
 // Positions count bytes since the connection began, so they stay true while bytes leave in front.
@@ -57,7 +57,8 @@ class GatedOutput {
     if (!is_gate_held()) held_from_ = End();
   }
 
-  /// Every write answered so far is durable: all appended so far becomes sendable.
+  /// No write is left whose reply has to wait: all appended so far becomes sendable, also where no
+  /// gate was held.
   void OpenGate() {
     held_from_ = kNotHeld;
     ReleaseToGate();

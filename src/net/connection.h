@@ -65,7 +65,8 @@ class Connection {
   };
   enum class ReceiveStatus : uint8_t {
     kBytes,       ///< in() may have grown.
-    kWouldBlock,  ///< The socket has no bytes, or the connection wants none.
+    kWouldBlock,  ///< Nothing for the caller: the socket has no bytes, the connection wants none,
+                  ///< or it has thrown them away.
     kFull,   ///< in() already holds as much as the caller allows: the caller must use some bytes,
              ///< hold the input or end the connection.
     kEof,    ///< The client has sent its last byte; the state is kDraining (or kLingering, ended).
@@ -73,7 +74,9 @@ class Connection {
   };
   struct Received {
     ReceiveStatus status;
-    size_t bytes = 0;            ///< Taken off the socket.
+    /// The bytes put into in(), or into the stream of TLS. What kLingering throws away does not
+    /// count.
+    size_t bytes = 0;
     bool may_have_more = false;  ///< No event will tell of further bytes: call Receive again.
   };
   enum class SendStatus : uint8_t {

@@ -161,7 +161,8 @@ class Connection {
   /// EPOLLIN and EPOLLOUT as the state needs them.
   uint32_t WantedEvents() const;
   /// Adds the descriptor at the first call; later calls make a system call only if the wanted
-  /// events have changed. Takes the descriptor out of the loop when kBroken.
+  /// events have changed. Takes the descriptor out of the loop when kBroken. False, with errno: the
+  /// loop cannot watch the descriptor.
   bool UpdateInterest(EventLoop& loop, void* tag);
   /// Makes this a connection of another worker of the same port, whose context is `context`.
   /// REQUIRES: suspended.

@@ -7,9 +7,10 @@
 // lacks, answers nothing and parses the input again. The worker refreshes before its next turn,
 // once for all connections that have asked in the present turn. Parse then gives another item, also
 // where the worker could not get what was lacking: otherwise the worker would parse for ever.
-// Threads: the worker's; Execute, MayShareRow, Reply, ReplyError, Finished, VisitRows and AddWrites
-// run on the turn's thread, which is the worker's, its batch executor's or a lane's. While the
-// connection is away the worker calls name(), account(), answers(), errors(), held_bytes(),
+// Threads: the worker's; Execute, MayShareRow, Reply, ReplyError and Finished run on the turn's
+// thread, which is the worker's, its batch executor's or a lane's. VisitRows runs on the turn's
+// thread, and afterwards on the worker's; AddWrites on any thread, while the turn commits. While
+// the connection is away the worker calls name(), account(), answers(), errors(), held_bytes(),
 // input_bytes_max, authenticated and ShowWaits alone: what runs on the turn's thread changes
 // nothing that those look at, but for what is atomic.
 // Lifetime: items hold views of the input and of the arena (invariant I2).

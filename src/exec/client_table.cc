@@ -114,7 +114,7 @@ void ClientTable::MakeRoom() {
 }
 
 void ClientTable::LoseMoved(Client& client) {
-  if (client.ticket != nullptr) core_.settings.logins->End(std::move(client.ticket));
+  if (client.ticket != nullptr) core_.settings.login_desk->End(std::move(client.ticket));
   GiveBackPlace();
   core_.stats.Subtract(Stat::kConnections);
   core_.stats.Add(Stat::kConnectionsLost);
@@ -222,9 +222,9 @@ void ClientTable::Retire(Client& client) {
   client.life = Client::Life::kRetired;
   if (client.is_held()) held_.Drop(client);
   if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.SetAway(Away::kNo);
-  if (client.away() == Away::kLoggingIn && core_.settings.logins->Cancel(&client))
+  if (client.away() == Away::kLoggingIn && core_.settings.login_desk->Cancel(&client))
     client.SetAway(Away::kNo);
-  if (client.ticket != nullptr) core_.settings.logins->End(std::move(client.ticket));
+  if (client.ticket != nullptr) core_.settings.login_desk->End(std::move(client.ticket));
   client.Unlink();
   core_.loop.Remove(client.connection.fd());
   Forget(client);

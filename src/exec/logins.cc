@@ -62,7 +62,7 @@ bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
                     attempt.password.Set(credentials.password);
   job->is_hopeless = !fits;
   if (fits) attempt.user = credentials.user;
-  if (!core_.settings.logins->Submit(std::move(job))) return false;
+  if (!core_.settings.login_desk->Submit(std::move(job))) return false;
   client.SetAway(Away::kLoggingIn);
   client.connection.SetInputWanted(false);
   return true;
@@ -74,7 +74,7 @@ void Logins::Finish(LoginJob& job) {
   if (client.is_retired()) {
     // The password was checked all the same: whoever guesses does not wait for the answer.
     if (job.login.account == nullptr) Count({model::ErrorCode::kUnauth});
-    if (job.login.ticket != nullptr) core_.settings.logins->End(std::move(job.login.ticket));
+    if (job.login.ticket != nullptr) core_.settings.login_desk->End(std::move(job.login.ticket));
     return clients_.FreeOrphan(client);
   }
   client.connection.SetInputWanted(true);
@@ -98,7 +98,7 @@ void Logins::Finish(LoginJob& job) {
 }
 
 void Logins::EndTicket(Client& client) {
-  if (client.ticket != nullptr) core_.settings.logins->End(std::move(client.ticket));
+  if (client.ticket != nullptr) core_.settings.login_desk->End(std::move(client.ticket));
   client.frontend->SetServerThreadId(0);
 }
 
@@ -157,7 +157,7 @@ void Logins::End(Client& client) {
   } catch (const std::bad_alloc&) {
     return clients_.Lose(client, Loss::kMemory);
   }
-  core_.settings.logins->End(std::move(client.ticket));
+  core_.settings.login_desk->End(std::move(client.ticket));
   client.has_more = false;
   client.connection.Finish();
   clients_.Send(client);

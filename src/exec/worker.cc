@@ -71,7 +71,7 @@ void Worker::Stop() {
 
 void Worker::DropMail() {
   const auto end = [this](std::unique_ptr<engine::LoginTicket> ticket) {
-    if (ticket != nullptr) core_.settings.logins->End(std::move(ticket));
+    if (ticket != nullptr) core_.settings.login_desk->End(std::move(ticket));
   };
   Inbox::Mail mail = inbox_.Take();
   while (const std::unique_ptr<LoginJob> job = mail.logins.Pop()) end(std::move(job->login.ticket));

@@ -152,7 +152,7 @@ class Daemon::Running {
     settings.slow_log = &slow_log_;
     settings.plugin = name_;
     settings.limits.descriptors_max = DescriptorsForConnections();
-    settings.logins = desk_.get();
+    settings.login_desk = desk_.get();
     uses_tls_ = uses_tls_ || settings.handshakes.tls.mode != net::TlsMode::kOff;
     // The port is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.

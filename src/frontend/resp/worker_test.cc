@@ -28,7 +28,7 @@ class RespWorkerTest : public ::testing::Test {
     test_.settings.hot_rows = &hot_rows_;
     test_.settings.usage = &usage_;
     test_.settings.slow_log = &slow_;
-    test_.settings.logins = &desk_;
+    test_.settings.login_desk = &desk_;
     EXPECT_TRUE(desk_.Start());
   }
   ~RespWorkerTest() override {

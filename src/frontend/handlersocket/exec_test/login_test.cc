@@ -20,7 +20,7 @@ class LoginTest : public ::testing::Test {
  protected:
   LoginTest() {
     test_.frontend.accounts = true;
-    test_.settings.logins = &desk_;
+    test_.settings.login_desk = &desk_;
     EXPECT_TRUE(desk_.Start());
   }
   ~LoginTest() override {

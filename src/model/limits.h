@@ -167,7 +167,7 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 
 /// Arguments that a client of RESP may send before it has logged in, the command's name included:
 /// as many as Redis takes.
-inline constexpr size_t kRespArgumentsMaxBeforeLogin = 10;
+inline constexpr size_t kRespUnauthenticatedArgumentsMax = 10;
 /// Bytes of a request of RESP that are read before its client has logged in.
 inline constexpr size_t kRespUnauthenticatedBytesMax = size_t{16} << 10;
 /// Arguments that a client of RESP may send once it has logged in, the command's name included: as

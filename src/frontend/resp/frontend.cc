@@ -97,7 +97,7 @@ size_t RespFrontend::input_bytes_max() const {
 resp::RequestLimits RespFrontend::request_limits() const {
   if (login_.is_logged_in())
     return {model::kRespArgumentsMax, settings_.limits.line_bytes_max, true};
-  return {model::kRespArgumentsMaxBeforeLogin, model::kRespUnauthenticatedBytesMax, false};
+  return {model::kRespUnauthenticatedArgumentsMax, model::kRespUnauthenticatedBytesMax, false};
 }
 
 void RespFrontend::Rewind() {

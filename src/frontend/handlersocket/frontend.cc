@@ -218,8 +218,8 @@ void HandlerSocketFrontend::Authenticate(Command& command, base::Arena& arena, I
     return;
   }
   if (!matches) command.errors.Add(ErrorCode::kUnauth);
-  // "Checked before the key" (spec/handlersocket.md): a wrong type leaves the authorization as it
-  // is.
+  // A wrong type neither ends nor restores the authorization (spec/handlersocket.md, "A:
+  // authenticate").
   const bool wrong_type = command.errors.Has(ErrorCode::kAuthtype);
   item->error.code = wrong_type ? ErrorCode::kAuthtype : command.errors.First();
   if (wrong_type || settings_.secret.empty()) return;

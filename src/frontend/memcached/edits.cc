@@ -23,7 +23,7 @@ using Result = MemcachedEditor::Result;
 namespace {
 
 /// Whether the engine refuses the change now and later: a foreign key refers to the row, for
-/// instance. The end of a wait for a lock, even a vain one, is none: others wait behind this
+/// instance. A wait for a lock that has ended in vain is no refusal: others wait behind this
 /// request.
 bool IsRefused(const Outcome& outcome) {
   return outcome.result == Outcome::Result::kFailed && !outcome.transaction_lost &&

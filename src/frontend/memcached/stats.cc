@@ -17,9 +17,9 @@ using memcached::Command;
 namespace {
 
 /// Writes one STAT after the other.
-class Writer {
+class StatWriter {
  public:
-  Writer(const Command& command, base::Buffer& out) : command_(command), out_(out) {}
+  StatWriter(const Command& command, base::Buffer& out) : command_(command), out_(out) {}
 
   void Add(std::string_view name, uint64_t value) {
     memcached::AppendStat(command_, name, value, &out_);
@@ -80,7 +80,7 @@ std::string Seconds(const timeval& time) {
   return std::to_string(time.tv_sec) + "." + micros;
 }
 
-void AddProcess(const MemcachedShared& shared, Writer& writer) {
+void AddProcess(const MemcachedShared& shared, StatWriter& writer) {
   const int64_t up_ms = base::CoarseNowMs() - shared.started_ms;
   writer.Add("pid", static_cast<uint64_t>(getpid()));
   writer.Add("uptime", static_cast<uint64_t>(up_ms / 1000));
@@ -95,13 +95,13 @@ void AddProcess(const MemcachedShared& shared, Writer& writer) {
 }
 
 template <typename E, size_t kCount>
-void AddNamed(const base::CounterInfo (&infos)[kCount], const Since& since, Writer& writer) {
+void AddNamed(const base::CounterInfo (&infos)[kCount], const Since& since, StatWriter& writer) {
   for (size_t i = 0; i < kCount; ++i) {
     if (!infos[i].stats.empty()) writer.Add(infos[i].stats, since(static_cast<E>(i)));
   }
 }
 
-void AddCounters(MemcachedShared& shared, Writer& writer) {
+void AddCounters(MemcachedShared& shared, StatWriter& writer) {
   shared.ReadLatencies();
   const Since since(shared);
   writer.Add("max_connections", shared.settings.limits.connections_max);
@@ -112,7 +112,7 @@ void AddCounters(MemcachedShared& shared, Writer& writer) {
 
 /// `tells_tables`: the client may know which tables and columns there are. Clients with an account
 /// may not: what they may see of a table depends on their privileges.
-void AddContainers(const keyspace::Snapshot& snapshot, bool tells_tables, Writer& writer) {
+void AddContainers(const keyspace::Snapshot& snapshot, bool tells_tables, StatWriter& writer) {
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
   };
@@ -139,7 +139,7 @@ void AddContainers(const keyspace::Snapshot& snapshot, bool tells_tables, Writer
   }
 }
 
-void AddSettings(const MemcachedShared& shared, Writer& writer) {
+void AddSettings(const MemcachedShared& shared, StatWriter& writer) {
   const MemcachedSettings& settings = shared.settings;
   writer.Add("maxbytes", uint64_t{0});
   writer.Add("maxconns", settings.limits.connections_max);
@@ -163,7 +163,7 @@ void AddSettings(const MemcachedShared& shared, Writer& writer) {
   writer.Add("idle_timeout", settings.limits.idle_timeout_s);
 }
 
-void AddHealth(const MemcachedShared& shared, Writer& writer) {
+void AddHealth(const MemcachedShared& shared, StatWriter& writer) {
   const auto& read = shared.settings.health;
   const model::Health health = read ? read() : model::Health();
   writer.Add("role", model::Name(health.role));
@@ -183,7 +183,7 @@ void AppendStats(MemcachedShared& shared, const MemcachedWork& work, const model
                  base::Buffer& out) {
   const std::string_view what = work.command.stats_word(0);
   const std::string_view mode = work.command.stats_word(1);
-  Writer writer(work.command, out);
+  StatWriter writer(work.command, out);
   if (what.empty()) {
     AddProcess(shared, writer);
     AddCounters(shared, writer);

@@ -81,7 +81,8 @@ class MemcachedMarks {
   /// The marks of one row, from the last change back to earlier changes, whose cas other
   /// sessions may still see: a batch may change a row more than once.
   using Marks = std::array<MemcachedMark, 3>;
-  using Rows = std::unordered_map<std::string, Marks>;
+  /// By NameOf. Clients choose the keys in it.
+  using Rows = std::unordered_map<std::string, Marks, exec::TextHash>;
 
   static constexpr size_t kParts = 16;
 

@@ -40,6 +40,7 @@
 #include "base/mutex.h"
 #include "engine/session.h"
 #include "exec/frontend.h"
+#include "exec/key_hash.h"
 #include "exec/session_thread.h"
 #include "exec/stats.h"
 #include "exec/turn.h"
@@ -165,8 +166,8 @@ class WaitLane {
   base::Condition work_;
   base::Condition stops_;  ///< Ends pauses when the lane stops; work_ wakes idle threads only.
   WaitGroups queued_ GUARDED_BY(mutex_);  ///< Groups that no thread has taken up.
-  /// The groups of rows by name, those under way included.
-  std::unordered_map<std::string_view, WaitGroup*> by_name_ GUARDED_BY(mutex_);
+  /// The groups of rows by name, those under way included. Clients choose the keys in the names.
+  std::unordered_map<std::string_view, WaitGroup*, TextHash> by_name_ GUARDED_BY(mutex_);
   /// How many threads are at work for each account that has some: room for threads_max_.
   std::vector<AccountThreads> threads_of_ GUARDED_BY(mutex_);
   std::list<SessionThread> threads_ GUARDED_BY(mutex_);

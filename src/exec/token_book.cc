@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "exec/unit.h"
 #include "exec/write_set.h"
 #include "model/limits.h"
 
@@ -251,6 +252,18 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   // The request stands without its token, and only the whole transaction can be taken back.
   out.Truncate(begin);
   return Lost(kept);
+}
+
+engine::Outcome TokenBook::ExecuteUnit(const TokenedRequest& request, Unit& unit,
+                                       engine::Session& session, base::Buffer& out,
+                                       const std::function<engine::Outcome()>& run) const {
+  const engine::Outcome outcome = Execute(request, session, out, [&] {
+    const engine::Outcome ran = run();
+    return unit.end == Unit::End::kStopped ? engine::Outcome::Fail(ErrorCode::kGroup) : ran;
+  });
+  if (unit.end == Unit::End::kStopped) return {};
+  if (outcome.ok()) unit.end = Unit::End::kApplied;
+  return outcome;
 }
 
 engine::Outcome TokenBook::Ask(const TokenedRequest& request, engine::Session& session,

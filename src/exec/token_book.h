@@ -101,6 +101,10 @@ class TokenBook {
   /// When the outcome is not ok, only `execute` may have appended something.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
                           base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
+  /// Executes a unit by `run`, unless its token has taken effect already. A unit that stops keeps
+  /// no token.
+  engine::Outcome ExecuteUnit(const TokenedRequest& request, Unit& unit, engine::Session& session,
+                              base::Buffer& out, const std::function<engine::Outcome()>& run) const;
   /// Finds out what became of the token. `fate` is valid where the outcome is ok.
   engine::Outcome Ask(const TokenedRequest& request, engine::Session& session,
                       TokenFate* fate) const;

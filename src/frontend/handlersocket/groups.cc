@@ -137,16 +137,9 @@ Outcome HandlerSocketFrontend::ExecuteGroup(const Item& item, engine::Session& s
     out.Append(replies.view());
     return outcome;
   };
-  // A unit that stops keeps no token.
-  const auto run_once = [&]() -> Outcome {
+  const auto run_once = [&] {
     const auto& tokened = *static_cast<const exec::TokenedRequest*>(item.detail);
-    Outcome outcome = tokens_->Execute(tokened, session, out, [&] {
-      const Outcome ran = run();
-      return unit.end == Unit::End::kStopped ? Outcome::Fail(ErrorCode::kGroup) : ran;
-    });
-    if (unit.end == Unit::End::kStopped) return {};
-    if (outcome.ok()) unit.end = Unit::End::kApplied;
-    return outcome;
+    return tokens_->ExecuteUnit(tokened, unit, session, out, run);
   };
   Outcome outcome;
   if (item.detail == nullptr)

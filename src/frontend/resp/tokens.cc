@@ -93,16 +93,9 @@ bool RespTokens::PrepareOutcome(Arguments arguments, const model::Account* accou
   return true;
 }
 
-// A transaction that was not applied keeps no token.
 Outcome RespTokens::ExecuteOnce(const RespWork& work, Unit& unit, engine::Session& session,
                                 base::Buffer& out, const std::function<Outcome()>& run) const {
-  const Outcome outcome = book_->Execute(*work.tokened, session, out, [&] {
-    const Outcome ran = run();
-    return unit.end == Unit::End::kStopped ? Outcome::Fail(ErrorCode::kGroup) : ran;
-  });
-  if (unit.end == Unit::End::kStopped) return {};
-  if (outcome.ok()) unit.end = Unit::End::kApplied;
-  return outcome;
+  return book_->ExecuteUnit(*work.tokened, unit, session, out, run);
 }
 
 // The kept reply is shown to those alone who may see every table.

@@ -77,7 +77,8 @@ RespFrontend::RespFrontend(const RespSettings& settings)
       maker_(settings, state_, locator_),
       opener_(finder_, requests_),
       tokens_(settings.tokens),
-      transactions_(settings, {state_, changes_, watched_, maker_, finder_, opener_, tokens_}) {
+      transactions_(settings,
+                    {state_, changes_, watched_, maker_, finder_, opener_, tokens_, server_}) {
   SetAccount(settings.account);
 }
 

@@ -56,6 +56,14 @@ void AppendPing(std::span<const std::string_view> arguments, base::Buffer* out) 
   }
 }
 
+void AppendTime(base::Buffer& out) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  resp::AppendArray(2, &out);
+  resp::AppendBulk(std::to_string(us / 1'000'000), &out);
+  resp::AppendBulk(std::to_string(us % 1'000'000), &out);
+}
+
 /// What is wrong with the options of FUNCTION LIST; empty: nothing.
 std::string WrongOfFunctionList(std::span<const std::string_view> options) {
   bool has_code = false, has_name = false;
@@ -129,14 +137,6 @@ std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-void AppendRespTime(base::Buffer& out) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  resp::AppendArray(2, &out);
-  resp::AppendBulk(std::to_string(us / 1'000'000), &out);
-  resp::AppendBulk(std::to_string(us % 1'000'000), &out);
-}
-
 bool RespServerCommands::Append(Verb verb, Arguments arguments, const model::Account* account,
                                 base::Buffer& out, Item* item) {
   switch (verb) {
@@ -150,7 +150,7 @@ bool RespServerCommands::Append(Verb verb, Arguments arguments, const model::Acc
       resp::AppendInteger(0, &out);
       break;
     case Verb::kTime:
-      AppendRespTime(out);
+      AppendTime(out);
       break;
     case Verb::kRole:
       AppendRole(out);

@@ -23,9 +23,6 @@
 
 namespace rowsocket::frontend {
 
-/// The reply to TIME.
-void AppendRespTime(base::Buffer& out);
-
 class RespServerCommands {
  public:
   using Arguments = std::span<const std::string_view>;

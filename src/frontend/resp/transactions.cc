@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/require.h"
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/item.h"
 #include "frontend/resp/key_locator.h"
-#include "frontend/resp/server_commands.h"
 #include "frontend/resp/watch.h"
 #include "model/limits.h"
 
@@ -120,38 +120,46 @@ bool RespTransactions::AddWatched(const model::Account* account, base::Arena& ar
 }
 
 bool RespTransactions::AddCommand(const CommandWithArguments& added, const model::Account* account,
-                                  base::Arena& arena, Transaction* transaction,
+                                  base::Arena& arena, Item* item, Transaction* transaction,
                                   std::string* error) const {
   const auto& [command, arguments] = added;
   transaction->identity_words.push_back(arguments);
   const size_t first = transaction->calls.size();
-  if (AsksEngine(command->verb)) {
-    if (!maker_.Add(*command, arguments, account == nullptr, arena, &transaction->calls, error)) {
-      *error = Blame(transaction->commands + 1) + *error;
-      return false;
-    }
-  } else {
-    base::Buffer reply;
-    if (command->verb == Verb::kOnce) {
-      transaction->token = arguments[1];
-      resp::AppendSimple("OK", &reply);
-    } else if (command->verb == Verb::kUnwatch) {  // EXEC has looked already.
-      resp::AppendSimple("OK", &reply);
-    } else if (command->verb == Verb::kTime) {
-      AppendRespTime(reply);
-    } else if (command->verb == Verb::kPublish) {
-      resp::AppendInteger(0, &reply);
-    } else if (arguments.size() > 1) {
-      resp::AppendBulk(arguments[1], &reply);
-    } else {
-      resp::AppendSimple("PONG", &reply);
-    }
-    transaction->calls.emplace_back().known_reply = arena.Copy(reply.view());
+  const bool is_added =
+      AsksEngine(command->verb)
+          ? maker_.Add(*command, arguments, account == nullptr, arena, &transaction->calls, error)
+          : AddAnswered(added, account, arena, item, transaction, error);
+  if (!is_added) {
+    *error = Blame(transaction->commands + 1) + *error;
+    return false;
   }
   ++transaction->commands;
   for (size_t i = first; i < transaction->calls.size(); ++i) {
     transaction->calls[i].number = transaction->commands;
   }
+  return true;
+}
+
+bool RespTransactions::AddAnswered(const CommandWithArguments& added, const model::Account* account,
+                                   base::Arena& arena, Item* item, Transaction* transaction,
+                                   std::string* error) const {
+  const auto& [command, arguments] = added;
+  base::Buffer reply;
+  if (command->verb == Verb::kOnce) {
+    transaction->token = arguments[1];
+    resp::AppendSimple("OK", &reply);
+  } else if (command->verb == Verb::kUnwatch) {  // EXEC has looked already.
+    resp::AppendSimple("OK", &reply);
+  } else if (!server_.Append(command->verb, arguments, account, reply, item)) {
+    ROWSOCKET_REQUIRE(!"a command that may be queued has no reply");
+    resp::AppendError("ERR the command has no reply in a transaction", &reply);
+  }
+  const std::string_view text = reply.view();
+  if (text.starts_with('-')) {
+    *error = text.substr(1, text.find('\r') - 1);
+    return false;
+  }
+  transaction->calls.emplace_back().known_reply = arena.Copy(text);
   return true;
 }
 
@@ -193,7 +201,7 @@ bool RespTransactions::PrepareQueued(const model::Account* account, base::Arena&
     const std::span<std::string_view> arguments =
         arena.Allocate<std::string_view>(queued.arguments.size());
     for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = arena.Copy(queued.arguments[i]);
-    goes_on = AddCommand({queued.command, arguments}, account, arena, &transaction, &error);
+    goes_on = AddCommand({queued.command, arguments}, account, arena, item, &transaction, &error);
   }
   return Make(transaction, std::move(error), account, arena, item);
 }
@@ -236,7 +244,7 @@ std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t
                           (command->verb == Verb::kOnce &&
                            (!transaction.token.empty() || !exec::IsToken(step.arguments[1])));
     if (is_wrong) return std::nullopt;
-    if (!AddCommand({command, step.arguments}, account, arena, &transaction, &error))
+    if (!AddCommand({command, step.arguments}, account, arena, item, &transaction, &error))
       return std::nullopt;
   }
   return std::nullopt;

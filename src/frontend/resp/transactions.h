@@ -22,6 +22,7 @@
 #include "frontend/resp/call_opener.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/index_finder.h"
+#include "frontend/resp/server_commands.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/state_changes.h"
@@ -45,6 +46,7 @@ class RespTransactions {
     RespIndexFinder& finder;
     RespCallOpener& opener;
     RespTokens& tokens;
+    RespServerCommands& server;
   };
 
   RespTransactions(const RespSettings& settings, const Parts& parts)
@@ -55,7 +57,8 @@ class RespTransactions {
         maker_(parts.maker),
         finder_(parts.finder),
         opener_(parts.opener),
-        tokens_(parts.tokens) {}
+        tokens_(parts.tokens),
+        server_(parts.server) {}
 
   // `account`: the connection's; null: it may do everything.
   /// Answers a command behind MULTI: it is queued, or refused, which fails the transaction.
@@ -89,7 +92,12 @@ class RespTransactions {
                   std::string* error) const;
   /// Adds the calls of a command between MULTI and EXEC. False: `*error` says why not.
   bool AddCommand(const CommandWithArguments& added, const model::Account* account,
-                  base::Arena& arena, Transaction* transaction, std::string* error) const;
+                  base::Arena& arena, exec::Item* item, Transaction* transaction,
+                  std::string* error) const;
+  /// AddCommand for a command that is answered without the engine.
+  bool AddAnswered(const CommandWithArguments& added, const model::Account* account,
+                   base::Arena& arena, exec::Item* item, Transaction* transaction,
+                   std::string* error) const;
   /// Makes the item of EXEC. `error`: why the transaction cannot be; empty: it can. False: an index
   /// has to be opened first, and EXEC is parsed again.
   bool Make(Transaction& transaction, std::string error, const model::Account* account,
@@ -106,6 +114,7 @@ class RespTransactions {
   RespIndexFinder& finder_;
   RespCallOpener& opener_;
   RespTokens& tokens_;
+  RespServerCommands& server_;
 };
 
 }  // namespace rowsocket::frontend

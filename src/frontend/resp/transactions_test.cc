@@ -163,6 +163,8 @@ TEST_F(RespTest, ATransactionIsTheSameInOnePieceAndInMany) {
       {},
       {"PING"},
       {"HGET t:1 v", "PING x", "HINCRBY t:1 v 1", "SET a 1", "GET a"},
+      {"ECHO x", "PUBLISH a b", "UNWATCH", "HINCRBY t:1 v 1"},
+      {"PING x y", "HINCRBY t:1 v 1"},
       {"ROW.REQUIRE t:1 v >= 100", "HINCRBY t:1 v 1"},
       {"HINCRBY t:1 v 1", "HINCRBY t:1 w x"},
       {"HINCRBY t:1 v 1", "HSET t:1 x 1"},

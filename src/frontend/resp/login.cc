@@ -77,8 +77,9 @@ void RespLogin::AppendHello(Arguments arguments, const model::Account* account, 
       hello.name = arguments[at + 1];
       at += 2;
     } else {
-      return resp::AppendError(
-          "ERR Syntax error in HELLO option '" + std::string(arguments[at]) + "'", &out);
+      constexpr size_t kShownMax = 128;
+      const std::string shown(arguments[at].substr(0, kShownMax));
+      return resp::AppendError("ERR Syntax error in HELLO option '" + shown + "'", &out);
     }
   }
   if (!is_logged_in_ && !logs_in) {

@@ -322,5 +322,11 @@ TEST_F(RespTest, NamesOfClientsAreChecked) {
   EXPECT_EQ("", frontend_->name());
 }
 
+TEST_F(RespTest, AnErrorOfHelloShowsTheBeginOfALongWord) {
+  const std::string word(5000, 'x');
+  EXPECT_EQ("-ERR Syntax error in HELLO option '" + word.substr(0, 128) + "'\r\n",
+            Ask("HELLO 3 " + word));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <unordered_set>
+#include <utility>
 
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
@@ -228,11 +229,15 @@ bool RespCallMaker::AddMove(const RespCommand& command, Arguments arguments, boo
     call.move = &move;
     if (!locator_.Locate(/*writes=*/i != 0, may_name_tables, arena, &call, error)) return false;
   }
-  const bool is_same = IsSameRow(steps[0], steps[1], error);
-  if (is_same && !move.removes) *error = "ERR source and destination objects are the same";
+  std::string wrong;
+  const bool is_same = IsSameRow(steps[0], steps[1], &wrong);
+  if (is_same && !move.removes) wrong = "ERR source and destination objects are the same";
   if (is_same) count = 1;  // RENAME only asks whether it is there.
-  if (calls->size() + count > model::kRespUnitKeysMax) *error = TooManyKeys();
-  if (!error->empty()) return false;
+  if (calls->size() + count > model::kRespUnitKeysMax) wrong = TooManyKeys();
+  if (!wrong.empty()) {
+    *error = std::move(wrong);
+    return false;
+  }
   for (size_t i = 0; i < count; ++i) {
     steps[i].is_first = i == 0;
     steps[i].is_last = i + 1 == count;

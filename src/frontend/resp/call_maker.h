@@ -29,7 +29,8 @@ class RespCallMaker {
   RespCallMaker(const RespSettings& settings, const RespState& state, const RespKeyLocator& locator)
       : settings_(settings), state_(state), locator_(locator) {}
 
-  // `may_name_tables`: the client may know the names of tables.
+  // `may_name_tables`: the client may know the names of tables. `*error` may have a text before,
+  // which refuses nothing; callers that ask afterwards whether it is empty have emptied it.
   /// The calls of a command that is no part of a transaction. None: `*error` says why.
   std::span<RespCall> Make(const RespCommand& command, Arguments arguments, bool may_name_tables,
                            base::Arena& arena, std::string* error);

@@ -16,7 +16,8 @@ class RespCallMakerTest : public ::testing::Test {
   std::span<RespCall> Make(const std::vector<std::string_view>& words) {
     words_ = words;
     error_.clear();
-    return maker_.Make(*FindRespCommand(words_[0]), words_, /*may_name_tables=*/true, arena_, &error_);
+    return maker_.Make(*FindRespCommand(words_[0]), words_, /*may_name_tables=*/true, arena_,
+                       &error_);
   }
 
   RespSettings settings_;
@@ -65,11 +66,24 @@ TEST_F(RespCallMakerTest, ACommandThatIsWrongHasNoCalls) {
   EXPECT_EQ("ERR DB index is out of range", error_);
 }
 
+TEST_F(RespCallMakerTest, ATextThatWasThereBeforeRefusesNoCommand) {
+  const std::vector<std::vector<std::string_view>> commands = {
+      {"rename", "a", "b"}, {"copy", "a", "b"}, {"mget", "a", "b"}, {"get", "a"}};
+  for (const auto& words : commands) {
+    std::vector<RespCall> calls;
+    std::string error = "an earlier error";
+    EXPECT_TRUE(maker_.Add(*FindRespCommand(words[0]), words, /*may_name_tables=*/true, arena_,
+                           &calls, &error))
+        << words[0] << ": " << error;
+  }
+}
+
 TEST_F(RespCallMakerTest, TheCallsOfCommandsThatAreAddedAreLimitedTogether) {
   const std::vector<std::string_view> words = {"mget", "a", "b"};
   const RespCommand& command = *FindRespCommand("mget");
   std::vector<RespCall> calls(model::kRespUnitKeysMax - 2);
-  EXPECT_TRUE(maker_.Add(command, words, /*may_name_tables=*/true, arena_, &calls, &error_)) << error_;
+  EXPECT_TRUE(maker_.Add(command, words, /*may_name_tables=*/true, arena_, &calls, &error_))
+      << error_;
   EXPECT_EQ(model::kRespUnitKeysMax, calls.size());
   calls.pop_back();
   EXPECT_FALSE(maker_.Add(command, words, /*may_name_tables=*/true, arena_, &calls, &error_));

@@ -28,7 +28,7 @@ class RespCallOpener {
 
   /// False: the item asks for an index that a call needs. True: all are open, or `*error` says what
   /// is wrong, with `*wrong` if that is not null. `account`: the connection's; null: it may do
-  /// everything.
+  /// everything. REQUIRES: `*error` is empty, or says why there are no calls.
   bool Open(std::span<RespCall> calls, const model::Account* account, base::Arena& arena,
             exec::Item* item, std::string* error, const RespCall** wrong = nullptr);
 

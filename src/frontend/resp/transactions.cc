@@ -238,7 +238,6 @@ std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t
     }
     bytes += BytesOf(step.arguments);
     const bool is_wrong = !TraitsOf(command->verb).may_be_queued() ||
-                          command->verb == Verb::kWatch ||
                           bytes > settings_.limits.line_bytes_max ||
                           transaction.commands == model::kRespCommandsMax ||
                           (command->verb == Verb::kOnce &&

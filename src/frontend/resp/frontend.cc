@@ -231,9 +231,9 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
     AnswerItemError("NOAUTH Authentication required.", arena, item);
     return taken;
   }
-  const bool ends_multi = verb == Verb::kExec || verb == Verb::kDiscard || verb == Verb::kMulti ||
-                          verb == Verb::kReset || verb == Verb::kQuit;
-  if (state_.in_multi && !ends_multi) {
+  const bool is_never_queued = verb == Verb::kExec || verb == Verb::kDiscard ||
+                               verb == Verb::kMulti || verb == Verb::kReset || verb == Verb::kQuit;
+  if (state_.in_multi && !is_never_queued) {
     transactions_.Queue(command, arguments, account(), arena, item);
     return taken;
   }

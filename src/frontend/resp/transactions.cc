@@ -26,43 +26,43 @@ size_t BytesOf(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
+std::string RespTransactions::WhyNotQueued(const CommandWithArguments& added, size_t bytes,
+                                           size_t before, bool has_token) const {
+  const auto& [command, arguments] = added;
+  if (command->verb == Verb::kWatch) return "ERR WATCH inside MULTI is not allowed";
+  if (command->verb == Verb::kRefused) return std::string(command->refusal);
+  if (!TraitsOf(command->verb).may_be_queued()) {
+    return "ERR Command not allowed inside a transaction: '" + std::string(command->name) + "'";
+  }
+  if (command->verb == Verb::kOnce && (has_token || !exec::IsToken(arguments[1]))) {
+    return "ERR a transaction has one token, of 1 to " + std::to_string(model::kTokenBytesMax) +
+           " bytes";
+  }
+  if (bytes > settings_.limits.line_bytes_max || before == model::kRespCommandsMax) {
+    return "TOOLARGE a transaction has at most " + std::to_string(model::kRespCommandsMax) +
+           " commands, and resp_request_max_bytes";
+  }
+  return {};
+}
+
 void RespTransactions::Queue(const RespCommand& command, Arguments arguments,
                              const model::Account* account, base::Arena& arena, Item* item) {
-  const auto refuse = [&](std::string_view text) {
-    state_.multi_failed = true;
-    RejectItem(text, arena, item);
-  };
-  if (command.verb == Verb::kWatch) {
-    return RejectItem("ERR WATCH inside MULTI is not allowed", arena, item);
-  }
-  if (command.verb == Verb::kRefused) {
-    settings_.info->AddRefused(command);
-    return refuse(command.refusal);
-  }
-  if (!TraitsOf(command.verb).may_be_queued()) {
-    return refuse("ERR Command not allowed inside a transaction: '" + std::string(command.name) +
-                  "'");
-  }
-  if (command.verb == Verb::kOnce) {
-    const bool is_second = std::any_of(
-        state_.queued->begin(), state_.queued->end(),
-        [](const RespState::Queued& queued) { return queued.command->verb == Verb::kOnce; });
-    if (is_second || !exec::IsToken(arguments[1])) {
-      return refuse("ERR a transaction has one token, of 1 to " +
-                    std::to_string(model::kTokenBytesMax) + " bytes");
-    }
-  }
   const size_t bytes = BytesOf(arguments);
-  if (state_.multi_bytes + bytes > settings_.limits.line_bytes_max ||
-      state_.queued->size() == model::kRespCommandsMax) {
-    return refuse("TOOLARGE a transaction has at most " + std::to_string(model::kRespCommandsMax) +
-                  " commands, and resp_request_max_bytes");
+  const bool has_token =
+      command.verb == Verb::kOnce && std::any_of(state_.queued->begin(), state_.queued->end(),
+                                                 [](const RespState::Queued& queued) {
+                                                   return queued.command->verb == Verb::kOnce;
+                                                 });
+  std::string why = WhyNotQueued({&command, arguments}, state_.multi_bytes + bytes,
+                                 state_.queued->size(), has_token);
+  if (command.verb == Verb::kRefused) settings_.info->AddRefused(command);
+  if (why.empty() && AsksEngine(command.verb)) {
+    std::vector<RespCall> calls;
+    maker_.Add(command, arguments, account == nullptr, arena, &calls, &why);
   }
-  std::vector<RespCall> calls;
-  std::string error;
-  if (AsksEngine(command.verb) &&
-      !maker_.Add(command, arguments, account == nullptr, arena, &calls, &error)) {
-    return refuse(error);
+  if (!why.empty()) {
+    if (command.verb != Verb::kWatch) state_.multi_failed = true;  // As in Redis.
+    return RejectItem(why, arena, item);
   }
   state_.queued->push_back({&command, {arguments.begin(), arguments.end()}});
   state_.multi_bytes += bytes;
@@ -237,12 +237,9 @@ std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t
       return consumed;
     }
     bytes += BytesOf(step.arguments);
-    const bool is_wrong = !TraitsOf(command->verb).may_be_queued() ||
-                          bytes > settings_.limits.line_bytes_max ||
-                          transaction.commands == model::kRespCommandsMax ||
-                          (command->verb == Verb::kOnce &&
-                           (!transaction.token.empty() || !exec::IsToken(step.arguments[1])));
-    if (is_wrong) return std::nullopt;
+    const std::string why = WhyNotQueued({command, step.arguments}, bytes, transaction.commands,
+                                         !transaction.token.empty());
+    if (!why.empty()) return std::nullopt;
     if (!AddCommand({command, step.arguments}, account, arena, item, &transaction, &error))
       return std::nullopt;
   }

@@ -87,6 +87,11 @@ class RespTransactions {
     std::vector<Arguments> identity_words;
   };
 
+  /// Why the command may not stand between MULTI and EXEC; empty: it may. `bytes`: what the
+  /// commands take with this one; `before`: how many there are before it; `has_token`: one of these
+  /// is ROW.ONCE.
+  std::string WhyNotQueued(const CommandWithArguments& added, size_t bytes, size_t before,
+                           bool has_token) const;
   /// Adds the calls that compare the watched keys. False: `*error` says why not.
   bool AddWatched(const model::Account* account, base::Arena& arena, std::vector<RespCall>* calls,
                   std::string* error) const;

@@ -475,7 +475,6 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
   if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
   if (outcome.rows != 0 && AsksFrequency(call)) return RefuseWith(work, kRespNoFrequency);
-  if (outcome.rows != 0) row.AppendRest();
   if (outcome.rows == 0)
     AppendAbsent(work, call, out);
   else if (call.verb == Verb::kHRandField)

@@ -62,7 +62,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   }
   if (call.key_cannot_exist && (!puts || !move.is_taken)) {
     Outcome outcome;
-    if (call.absent != nullptr) outcome.rows = 1;  // As it has to be.
+    StopIfThere(call, /*is_there=*/false, &outcome);
     return outcome;
   }
   if (call.key_cannot_exist) {
@@ -74,7 +74,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   model::NoRows none;
   Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
-  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.is_there() ? 0 : 1;
+  StopIfThere(call, change.is_there(), &outcome);
   if (!change.wrong().empty()) {
     return RefuseWith(work, change.wrong());
   }

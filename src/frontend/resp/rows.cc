@@ -334,7 +334,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
   model::NoRows none;
   Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
-  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.saw_row() ? 0 : 1;
+  StopIfThere(call, change.saw_row(), &outcome);
   if (!change.wrong().empty()) {
     return RefuseWith(work, change.wrong());
   }
@@ -434,7 +434,7 @@ Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
     out.Truncate(begin);
     AppendAbsent(work, call, out);
   }
-  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && outcome.rows != 0 ? 0 : 1;
+  StopIfThere(call, outcome.rows != 0, &outcome);
   return outcome;
 }
 
@@ -460,7 +460,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     CountLookup(work, call, /*is_found=*/false);
     AppendAbsent(work, call, out);
     Outcome outcome;
-    if (call.absent != nullptr) outcome.rows = 1;  // As it has to be.
+    StopIfThere(call, /*is_there=*/false, &outcome);
     return outcome;
   }
   if (IsRowChange(call)) return ExecuteChange(work, call, session, out);
@@ -481,7 +481,7 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     AppendRandomFields(work.version, call, row.pairs(), reply_bytes_max, &out);
   else
     AppendFound(work, call, row, cells.view(), out);
-  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && outcome.rows != 0 ? 0 : 1;
+  StopIfThere(call, outcome.rows != 0, &outcome);
   return outcome;
 }
 

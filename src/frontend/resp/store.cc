@@ -488,7 +488,7 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
     outcome = session.Execute(*call.index, request, none);
     if (!outcome.ok()) return outcome;
   }
-  if (call.absent != nullptr) outcome.rows = MustBeAbsent(call) && change.is_there() ? 0 : 1;
+  StopIfThere(call, change.is_there(), &outcome);
   if (!change.wrong().empty()) {
     return RefuseWith(work, change.wrong());
   }

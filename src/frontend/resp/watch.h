@@ -46,5 +46,9 @@ void MarkAbsent(std::span<RespCall> calls);
 inline bool MustBeAbsent(const RespCall& call) {
   return call.absent != nullptr && call.absent->is_known && !call.absent->is_there;
 }
+/// The outcome of a call of a key that was watched and absent stops the unit where there is a row.
+inline void StopIfThere(const RespCall& call, bool is_there, engine::Outcome* outcome) {
+  if (call.absent != nullptr) outcome->rows = MustBeAbsent(call) && is_there ? 0 : 1;
+}
 
 }  // namespace rowsocket::frontend

@@ -166,12 +166,6 @@ bool HasOtherNumber(const RespCall& call, engine::Session& session) {
   return false;
 }
 
-void AppendCounted(RespWork& work, const RespCall& call, int64_t count, base::Buffer& out) {
-  if (call.is_first) work.sum = 0;
-  work.sum += count;
-  if (call.is_last) resp::AppendInteger(work.sum, &out);
-}
-
 /// All fields at once: the cursor that comes back is 0.
 void AppendScanned(size_t texts, std::string_view cells, base::Buffer& out) {
   resp::AppendArray(2, &out);

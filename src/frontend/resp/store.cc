@@ -232,12 +232,6 @@ void AppendText(const RespWork& work, bool is_there, std::string_view text, base
     resp::AppendNil(work.version, &out);
 }
 
-void Count(RespWork& work, const RespCall& call, bool counts, base::Buffer& out) {
-  if (call.is_first) work.sum = 0;
-  work.sum += counts;
-  if (call.is_last) resp::AppendInteger(work.sum, &out);
-}
-
 /// Bytes from one offset to another, both included; from the end where they are negative.
 std::string_view RangeOf(std::string_view text, const RespStringCommand& command) {
   const auto size = static_cast<int64_t>(text.size());
@@ -274,7 +268,7 @@ void AppendRead(RespWork& work, const RespCall& call, const RespStringRow& row, 
     case Verb::kType:
       return resp::AppendSimple(row.is_there() ? "string" : "none", &out);
     case Verb::kExists:
-      return Count(work, call, row.is_there(), out);
+      return AppendCounted(work, call, row.is_there(), out);
     case Verb::kMemoryUsage:
       if (!row.is_there()) return resp::AppendNil(work.version, &out);
       return resp::AppendInteger(
@@ -294,7 +288,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange&
                    base::Buffer& out) {
   switch (call.verb) {
     case Verb::kDel:
-      return Count(work, call, change.done(), out);
+      return AppendCounted(work, call, change.done(), out);
     case Verb::kGetDel:
     case Verb::kGetEx:
     case Verb::kGetSet:

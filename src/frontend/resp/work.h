@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "exec/frontend.h"
 #include "exec/token_book.h"
 #include "frontend/resp/command.h"
@@ -154,6 +155,13 @@ inline engine::Outcome RefuseWith(RespWork& work, std::string_view why) {
 inline void CountLookup(RespWork& work, const RespCall& call, bool is_found) {
   if (call.verb == RespVerb::kRequire) return;
   ++(is_found ? work.hits : work.misses);
+}
+
+/// Adds what one key counts to the reply of its command, which is appended with the last key.
+inline void AppendCounted(RespWork& work, const RespCall& call, int64_t count, base::Buffer& out) {
+  if (call.is_first) work.sum = 0;
+  work.sum += count;
+  if (call.is_last) resp::AppendInteger(work.sum, &out);
 }
 
 inline RespWork& RespWorkOf(const exec::Item& item) { return *static_cast<RespWork*>(item.detail); }

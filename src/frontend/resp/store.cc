@@ -42,9 +42,10 @@ bool EndsTooLate(int64_t in_ms) {
          __builtin_add_overflow(in_ms, keyspace::WallClockMs(), &at_ms);
 }
 
-/// Sets the time of expiry from a number behind EX, PX, EXAT or PXAT.
-std::string_view TakeExpiry(const RespCall& call, std::string_view number, bool is_seconds,
-                            bool is_moment, base::Arena& arena) {
+/// Sets the time of expiry of the call's string command from a number of the client: a span, or,
+/// with `is_moment`, a moment. Empty, or the text of an error.
+std::string_view SetExpiry(const RespCall& call, std::string_view number, bool is_seconds,
+                           bool is_moment, base::Arena& arena) {
   int64_t value = 0;
   if (!ParsePlainInteger(number, &value)) return kNoInteger;
   const bool may_be_past =
@@ -95,7 +96,7 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   }
   if (kind.empty()) return {};
   const std::string_view wrong =
-      TakeExpiry(call, number, kind.front() == 'e', kind.ends_with("at"), arena);
+      SetExpiry(call, number, kind.front() == 'e', kind.ends_with("at"), arena);
   if (sets || wrong.empty()) return wrong;
   command.wrong_if_there = wrong;  // GETEX of a key that is not there answers nil all the same.
   return {};
@@ -110,13 +111,13 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   if (call.script == RespScript::kReadWindow) return {};
   if (call.script == RespScript::kCountInWindow) {
     ParsePlainInteger(arguments[4], &command.window_ms);
-    return TakeExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
+    return SetExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   const bool is_first = call.script == RespScript::kAddInWindow;
   if (!ParsePlainInteger(arguments[is_first ? 4 : 5], &command.by)) return kNoInteger;
   const std::string_view seconds = arguments[is_first ? 5 : 4];
   const std::string_view wrong =
-      TakeExpiry(call, seconds, /*is_seconds=*/true, /*is_moment=*/false, arena);
+      SetExpiry(call, seconds, /*is_seconds=*/true, /*is_moment=*/false, arena);
   if (!wrong.empty()) return wrong;
   ParsePlainInteger(seconds, &command.window_ms);
   command.window_ms *= 1000;
@@ -133,20 +134,20 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
     if (!ParsePlainInteger(arguments[5], &command.lock_token_bytes_compared) ||
         command.lock_token_bytes_compared < 1)
       return kNoInteger;
-    return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
+    return SetExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   command.expires = RespStringCommand::Expires::kNever;
   if (call.script != RespScript::kSetIfEquals) {
     command.lock_token = arguments[4];
     command.value = arguments[5];
     if (call.script != RespScript::kCompareAndSetForMs) return {};
-    return TakeExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
+    return SetExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   command.lock_token = arguments[5];
   if (arguments.size() != 8) return {};
   const bool is_seconds = IsWord(arguments[6], "ex");
   if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
-  return TakeExpiry(call, arguments[7], is_seconds, /*is_moment=*/false, arena);
+  return SetExpiry(call, arguments[7], is_seconds, /*is_moment=*/false, arena);
 }
 
 std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
@@ -163,7 +164,7 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   if (ArgumentsMin(call.script) == 1) return {};
   command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
   const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;
-  return TakeExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
+  return SetExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
 }
 
 /// EXPIRE and its kin: the condition behind the time.
@@ -189,7 +190,7 @@ std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
     return "ERR GT and LT options at the same time are not compatible";
   }
   const std::string name = Lower(call.arguments[0]);
-  return TakeExpiry(call, call.arguments[2], !IsInMilliseconds(call), name.ends_with("at"), arena);
+  return SetExpiry(call, call.arguments[2], !IsInMilliseconds(call), name.ends_with("at"), arena);
 }
 
 /// The columns that commands on a string change.
@@ -398,7 +399,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       return TakeOptions(call, 3, arena);
     case Verb::kSetEx:
       command.value = arguments[3];
-      return TakeExpiry(call, arguments[2], !IsInMilliseconds(call), false, arena);
+      return SetExpiry(call, arguments[2], !IsInMilliseconds(call), false, arena);
     case Verb::kSetNx:
       command.value = arguments[2];
       command.only_if_absent = true;

@@ -153,7 +153,6 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
 std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
-  command.script = call.script;
   if (CountsInWindow(call.script)) return TakeLimit(call, arena);
   if (call.script == RespScript::kAcquireWithPrefix || Swaps(call.script))
     return TakeSwap(call, arena);

@@ -198,7 +198,7 @@ Decision RespStringChange::ChangeLock() {
   const bool releases =
       call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
   if (releases) return Decision::kDelete;
-  if (command().script == RespScript::kExtend) {
+  if (call_.script == RespScript::kExtend) {
     done_ = expires();
     if (!done_) return Decision::kKeep;
   }

@@ -35,7 +35,6 @@ struct RespStringCommand {
   int64_t from = 0, to = 0;
   int64_t window_ms = 0;  ///< script: for how long a number is kept.
   bool gets = false;
-  RespScript script = RespScript::kNone;
   std::string_view lock_token;            ///< script: what the string must hold.
   int64_t lock_token_bytes_compared = 0;  ///< script: so many bytes in front must be the token's.
   bool adds_time = false;           ///< script: the new time is added to the time that is left.

@@ -13,7 +13,6 @@ using exec::Item;
 using model::ErrorCode;
 using Verb = RespVerb;
 
-// Where the names of a key may be those of a table and are not, the key is the store's.
 RespCallOpener::Found RespCallOpener::Find(RespCall& call, const model::Account* account,
                                            base::Arena& arena, std::string* error) {
   const bool has_index =

@@ -20,7 +20,7 @@ namespace {
 
 // MEMORY USAGE, OBJECT ENCODING and OBJECT FREQ; other subcommands ask for what a table does not
 // have.
-std::string WhyNotOfKey(const RespCommand& command, std::span<const std::string_view> arguments) {
+std::string WhyNotOfKey(const RespCommand& command, RespArguments arguments) {
   const bool is_usage = command.verb == Verb::kMemoryUsage;
   const bool is_freq = !is_usage && IsWord(arguments[1], "freq");
   const std::string_view served = is_usage ? "usage" : is_freq ? "freq" : "encoding";
@@ -63,7 +63,7 @@ void MarkRepeated(std::span<RespCall> calls) {
 }  // namespace
 
 // The call of one key is made where it stays, without the copies of several.
-std::span<RespCall> RespCallMaker::Make(const RespCommand& command, Arguments arguments,
+std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArguments arguments,
                                         bool may_name_tables, base::Arena& arena,
                                         std::string* error) {
   if (HasOneKey(command)) {
@@ -85,7 +85,7 @@ std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& aren
   return kept;
 }
 
-bool RespCallMaker::Add(const RespCommand& command, Arguments arguments, bool may_name_tables,
+bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                         base::Arena& arena, std::vector<RespCall>* calls,
                         std::string* error) const {
   if (NamesManyKeys(command.verb)) {
@@ -123,8 +123,9 @@ bool RespCallMaker::Add(const RespCommand& command, Arguments arguments, bool ma
   return true;
 }
 
-bool RespCallMaker::MakeOne(const RespCommand& command, Arguments arguments, bool may_name_tables,
-                            base::Arena& arena, RespCall* call, std::string* error) const {
+bool RespCallMaker::MakeOne(const RespCommand& command, RespArguments arguments,
+                            bool may_name_tables, base::Arena& arena, RespCall* call,
+                            std::string* error) const {
   const bool sets = TraitsOf(command.verb).fields == RespFields::kPairs;
   if (sets && arguments.size() % 2 != 0) {
     *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
@@ -156,9 +157,9 @@ bool RespCallMaker::MakeOne(const RespCommand& command, Arguments arguments, boo
 }
 
 // A client that gets NOSCRIPT sends the text itself, which is then recognized or refused.
-bool RespCallMaker::AddScript(const RespCommand& command, Arguments arguments, bool may_name_tables,
-                              base::Arena& arena, std::vector<RespCall>* calls,
-                              std::string* error) const {
+bool RespCallMaker::AddScript(const RespCommand& command, RespArguments arguments,
+                              bool may_name_tables, base::Arena& arena,
+                              std::vector<RespCall>* calls, std::string* error) const {
   std::string sha1;
   const bool has_text = command.name == "eval";
   const RespScript script = has_text ? settings_.scripts->Load(arguments[1], &sha1)
@@ -177,7 +178,7 @@ bool RespCallMaker::AddScript(const RespCommand& command, Arguments arguments, b
     return false;
   }
   RespCall& call = calls->emplace_back();
-  const Arguments words = WordsOf(script, arguments, arena);
+  const RespArguments words = WordsOf(script, arguments, arena);
   if (!words.empty()) {
     if (IsOfField(script)) call.script = script;
     if (ComparesField(script)) call.expected = arguments[5];
@@ -192,8 +193,8 @@ bool RespCallMaker::AddScript(const RespCommand& command, Arguments arguments, b
   return locator_.Locate(/*writes=*/true, may_name_tables, arena, &call, error);
 }
 
-bool RespCallMaker::AddMove(const RespCommand& command, Arguments arguments, bool may_name_tables,
-                            base::Arena& arena, std::vector<RespCall>* calls,
+bool RespCallMaker::AddMove(const RespCommand& command, RespArguments arguments,
+                            bool may_name_tables, base::Arena& arena, std::vector<RespCall>* calls,
                             std::string* error) const {
   RespMove& move = arena.Allocate<RespMove>(1)[0];
   move.removes = command.name != "copy";

@@ -24,29 +24,27 @@ namespace rowsocket::frontend {
 
 class RespCallMaker {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   RespCallMaker(const RespSettings& settings, const RespState& state, const RespKeyLocator& locator)
       : settings_(settings), state_(state), locator_(locator) {}
 
   // `may_name_tables`: the client may know the names of tables. `*error` may have a text before,
   // which refuses nothing; callers that ask afterwards whether it is empty have emptied it.
   /// The calls of a command that is no part of a transaction. None: `*error` says why.
-  std::span<RespCall> Make(const RespCommand& command, Arguments arguments, bool may_name_tables,
-                           base::Arena& arena, std::string* error);
+  std::span<RespCall> Make(const RespCommand& command, RespArguments arguments,
+                           bool may_name_tables, base::Arena& arena, std::string* error);
   /// Adds the calls of a command to those of others. False: `*error` says why not.
-  bool Add(const RespCommand& command, Arguments arguments, bool may_name_tables,
+  bool Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
            base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 
  private:
   /// The call of one key, whose place among the arguments it knows. False: `*error` says why not.
-  bool MakeOne(const RespCommand& command, Arguments arguments, bool may_name_tables,
+  bool MakeOne(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                base::Arena& arena, RespCall* call, std::string* error) const;
   /// Add for EVAL or EVALSHA.
-  bool AddScript(const RespCommand& command, Arguments arguments, bool may_name_tables,
+  bool AddScript(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                  base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
   /// Add for RENAME or COPY.
-  bool AddMove(const RespCommand& command, Arguments arguments, bool may_name_tables,
+  bool AddMove(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 
   const RespSettings& settings_;

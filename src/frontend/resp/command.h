@@ -14,6 +14,9 @@
 
 namespace rowsocket::frontend {
 
+/// Words of a command: all of them with its name in front, where nothing else is said.
+using RespArguments = std::span<const std::string_view>;
+
 struct RespCommand {
   std::string_view name;  ///< In lower case.
   int arity = 0;          ///< With the name; negative: at least so many.

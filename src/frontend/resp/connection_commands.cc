@@ -11,8 +11,9 @@ namespace rowsocket::frontend {
 using exec::Item;
 using Verb = RespVerb;
 
-bool RespConnectionCommands::Append(Verb verb, Arguments arguments, const model::Account* account,
-                                    base::Arena& arena, base::Buffer& out, Item* item) {
+bool RespConnectionCommands::Append(Verb verb, RespArguments arguments,
+                                    const model::Account* account, base::Arena& arena,
+                                    base::Buffer& out, Item* item) {
   std::string_view error;
   switch (verb) {
     case Verb::kAuth:

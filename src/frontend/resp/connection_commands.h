@@ -6,7 +6,6 @@
 // Threads: one at a time. Lifetime: one for each connection, whose parts outlive it.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "base/arena.h"
@@ -23,17 +22,14 @@ namespace rowsocket::frontend {
 
 class RespConnectionCommands {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   RespConnectionCommands(RespState& state, RespStateChanges& changes, RespOwnClient& own_client,
                          RespLogin& login)
       : state_(state), changes_(changes), own_client_(own_client), login_(login) {}
 
   /// Does what the command says, and appends its reply, or makes its item one that asks for a
-  /// login. False: the command is none of these. `arguments`: with the command's name; `account`:
-  /// the connection's; may be null.
-  bool Append(RespVerb verb, Arguments arguments, const model::Account* account, base::Arena& arena,
-              base::Buffer& out, exec::Item* item);
+  /// login. False: the command is none of these. `account`: the connection's; may be null.
+  bool Append(RespVerb verb, RespArguments arguments, const model::Account* account,
+              base::Arena& arena, base::Buffer& out, exec::Item* item);
 
  private:
   /// Empty, or the text of an error.

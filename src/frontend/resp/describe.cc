@@ -15,7 +15,7 @@ using Verb = RespVerb;
 namespace {
 
 // COMMAND GETKEYS: which of a command's arguments are its keys. EVAL says itself how many it has.
-void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
+void AppendKeys(RespArguments asked, base::Buffer* out) {
   if (asked.size() < 2) {
     return resp::AppendError("ERR wrong number of arguments for 'command|getkeys' command", out);
   }
@@ -48,7 +48,7 @@ void AppendKeys(std::span<const std::string_view> asked, base::Buffer* out) {
 }
 
 // No command is of a module, or of a category of commands: these filters leave nothing.
-void ListCommands(std::span<const std::string_view> filter, base::Buffer& out) {
+void ListCommands(RespArguments filter, base::Buffer& out) {
   const bool filters = filter.size() == 3 && IsWord(filter[0], "filterby");
   if (filters && (IsWord(filter[1], "module") || IsWord(filter[1], "aclcat"))) {
     return resp::AppendArray(0, &out);
@@ -70,8 +70,7 @@ void ListCommands(std::span<const std::string_view> filter, base::Buffer& out) {
 
 }  // namespace
 
-void DescribeCommands(std::span<const std::string_view> arguments, resp::Version version,
-                      base::Buffer& out) {
+void DescribeCommands(RespArguments arguments, resp::Version version, base::Buffer& out) {
   const auto describe = [&](const RespCommand& command) {
     resp::AppendArray(10, &out);
     resp::AppendBulk(command.name, &out);

@@ -39,7 +39,7 @@ bool ChangesState(Verb verb) {
 
 /// The error of a command that does not exist. The text has the bytes that the client sent; those
 /// that would end the line are replaced.
-std::string UnknownCommand(std::span<const std::string_view> arguments) {
+std::string UnknownCommand(RespArguments arguments) {
   constexpr size_t kShownMax = 128;
   // Redis takes the argument for a text of C.
   const auto front = [](std::string_view argument, size_t size) {
@@ -174,7 +174,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
       AnswerItemError("ERR Protocol error: " + std::string(step.error), arena, item);
     return {Parsed::kItem, input.size()};
   }
-  const Arguments arguments(step.arguments);
+  const RespArguments arguments(step.arguments);
   const RespCommand* const command = requests_.CommandOf(arguments[0]);
   if (command != nullptr) item->verb = NumberOf(*command);
   activity.verb.store(item->verb, std::memory_order_relaxed);
@@ -206,9 +206,9 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   return PrepareCommand(*command, arguments, input.substr(0, step.consumed), arena, item);
 }
 
-exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Arguments arguments,
-                                                  std::string_view bytes, base::Arena& arena,
-                                                  Item* item) {
+exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
+                                                  RespArguments arguments, std::string_view bytes,
+                                                  base::Arena& arena, Item* item) {
   const size_t consumed = bytes.size();
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
@@ -278,8 +278,8 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command, Ar
 // Where the keys cannot be counted, as without the store's table or the right to read it, or while
 // a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
 // else, most of all when something is wrong.
-bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                               Item* item) {
+bool RespFrontend::PrepareInfo(const RespCommand& command, RespArguments arguments,
+                               base::Arena& arena, Item* item) {
   RespCommand counting = command;
   counting.verb = Verb::kInfoKeys;
   std::string error;
@@ -296,8 +296,8 @@ bool RespFrontend::PrepareInfo(const RespCommand& command, Arguments arguments, 
   return true;
 }
 
-void RespFrontend::AnswerAlone(const RespCommand& command, Arguments arguments, base::Arena& arena,
-                               Item* item) {
+void RespFrontend::AnswerAlone(const RespCommand& command, RespArguments arguments,
+                               base::Arena& arena, Item* item) {
   base::Buffer out;
   if (command.verb == Verb::kReset) {
     Reset(item);

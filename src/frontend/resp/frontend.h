@@ -15,13 +15,13 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "exec/frontend.h"
 #include "frontend/resp/call_maker.h"
 #include "frontend/resp/call_opener.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/connection_commands.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/key_locator.h"
@@ -71,25 +71,23 @@ class RespFrontend final : public exec::Frontend {
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 
  private:
-  using Arguments = std::span<const std::string_view>;
-
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// `bytes`: those of the request.
-  Step PrepareCommand(const RespCommand& command, Arguments arguments, std::string_view bytes,
+  Step PrepareCommand(const RespCommand& command, RespArguments arguments, std::string_view bytes,
                       base::Arena& arena, exec::Item* item);
   /// Counts an error reply that answers no item: of a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
   /// INFO with the keys of databases, which the engine counts. False: an index has to be opened
   /// first, and the command is parsed again.
-  bool PrepareInfo(const RespCommand& command, Arguments arguments, base::Arena& arena,
+  bool PrepareInfo(const RespCommand& command, RespArguments arguments, base::Arena& arena,
                    exec::Item* item);
   engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
   /// Answers a command of the connection or the server, without the engine.
-  void AnswerAlone(const RespCommand& command, Arguments arguments, base::Arena& arena,
+  void AnswerAlone(const RespCommand& command, RespArguments arguments, base::Arena& arena,
                    exec::Item* item);
   void Reset(exec::Item* item);
   /// To be called when the connection's name, state or account has changed.

@@ -73,11 +73,11 @@ const Help* FindHelp(std::string_view command) {
 
 }  // namespace
 
-bool AsksForHelp(std::span<const std::string_view> arguments) {
+bool AsksForHelp(RespArguments arguments) {
   return arguments.size() == 2 && IsWord(arguments[1], "help") && FindHelp(arguments[0]) != nullptr;
 }
 
-void AppendHelp(std::span<const std::string_view> arguments, base::Buffer* out) {
+void AppendHelp(RespArguments arguments, base::Buffer* out) {
   std::string upper = Lower(arguments[0]);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char byte) { return byte >= 'a' && byte <= 'z' ? byte & ~0x20 : byte; });

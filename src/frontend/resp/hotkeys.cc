@@ -86,7 +86,7 @@ HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
 
 }  // namespace
 
-void RespMonitor::AppendHotkeys(Arguments arguments, const model::Account* account,
+void RespMonitor::AppendHotkeys(RespArguments arguments, const model::Account* account,
                                 const keyspace::Snapshot* keyspaces, resp::Version version,
                                 base::Buffer& out) const {
   const std::string_view what = arguments[1];

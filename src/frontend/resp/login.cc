@@ -19,7 +19,7 @@ constexpr std::string_view kWrongLogin =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
 /// Where nobody logs in, the default user has no password, and any will do, as in Redis.
-void AppendAuthWithoutAccounts(std::span<const std::string_view> arguments, base::Buffer& out) {
+void AppendAuthWithoutAccounts(RespArguments arguments, base::Buffer& out) {
   if (arguments.size() == 2) {
     return resp::AppendError(
         "ERR AUTH <password> called without any password configured for the default user. Are you "
@@ -32,7 +32,8 @@ void AppendAuthWithoutAccounts(std::span<const std::string_view> arguments, base
 
 }  // namespace
 
-void RespLogin::AppendAuth(Arguments arguments, base::Arena& arena, base::Buffer& out, Item* item) {
+void RespLogin::AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out,
+                           Item* item) {
   if (arguments.size() > 3) return resp::AppendError(kSyntax, &out);
   if (!settings_.accounts) return AppendAuthWithoutAccounts(arguments, out);
   LogIn(arguments.size() == 3 ? arguments[1] : kRespDefaultUser, arguments.back(), arena, item);
@@ -49,8 +50,8 @@ void RespLogin::LogIn(std::string_view user, std::string_view password, base::Ar
 }
 
 // A login that fails leaves protocol and name as they are.
-void RespLogin::AppendHello(Arguments arguments, const model::Account* account, base::Arena& arena,
-                            base::Buffer& out, Item* item) {
+void RespLogin::AppendHello(RespArguments arguments, const model::Account* account,
+                            base::Arena& arena, base::Buffer& out, Item* item) {
   Hello hello{state_.version, std::nullopt};
   size_t at = 1;
   if (arguments.size() > 1) {

@@ -8,13 +8,13 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "exec/frontend.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/own_client.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
@@ -29,8 +29,6 @@ inline constexpr std::string_view kRespDefaultUser = "default";
 
 class RespLogin {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   RespLogin(const RespSettings& settings, RespState& state, RespOwnClient& own_client)
       : settings_(settings), state_(state), own_client_(own_client) {}
 
@@ -39,10 +37,10 @@ class RespLogin {
   /// RESET: the connection is as it was when it began.
   void Reset() { is_logged_in_ = !settings_.accounts; }
 
-  // `arguments`: with the command's name. Where nothing is appended, the item asks for a login.
-  void AppendAuth(Arguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
+  // Where nothing is appended, the item asks for a login.
+  void AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
   /// `account`: the connection's; may be null.
-  void AppendHello(Arguments arguments, const model::Account* account, base::Arena& arena,
+  void AppendHello(RespArguments arguments, const model::Account* account, base::Arena& arena,
                    base::Buffer& out, exec::Item* item);
   /// The login has been checked. `account`: the connection's by now.
   void Ended(const model::Error& answer, const model::Account* account, base::Buffer& out);

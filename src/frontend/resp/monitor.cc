@@ -23,7 +23,7 @@ bool IsOnDemand(std::string_view section) {
   return section == "commandstats" || section == "latencystats";
 }
 
-bool IsAsked(std::span<const std::string_view> asked, std::string_view section) {
+bool IsAsked(RespArguments asked, std::string_view section) {
   if (asked.empty()) return !IsOnDemand(section);
   return std::any_of(asked.begin(), asked.end(), [&](std::string_view word) {
     if (IsWord(word, "all") || IsWord(word, "everything")) return true;
@@ -74,7 +74,7 @@ std::string CpuLines() {
 
 }  // namespace
 
-void RespMonitor::AppendLatency(Arguments arguments, resp::Version version,
+void RespMonitor::AppendLatency(RespArguments arguments, resp::Version version,
                                 base::Buffer& out) const {
   const std::string_view what = arguments[1];
   if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
@@ -87,7 +87,7 @@ void RespMonitor::AppendLatency(Arguments arguments, resp::Version version,
 }
 
 // With accounts, what others have asked for is not theirs to see.
-void RespMonitor::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
+void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
   if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
@@ -128,7 +128,7 @@ void RespMonitor::AppendSlowlog(Arguments arguments, base::Buffer& out) const {
 }
 
 // Names that are no command's are passed over, as in Redis.
-void RespMonitor::AppendLatencies(Arguments commands, resp::Version version,
+void RespMonitor::AppendLatencies(RespArguments commands, resp::Version version,
                                   base::Buffer& out) const {
   std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
   std::erase_if(rows, [&](const exec::LatencyRow& row) {
@@ -184,7 +184,7 @@ std::string RespMonitor::CommandLines() const {
   return lines;
 }
 
-bool RespMonitor::InfoCountsKeys(Arguments sections) { return IsAsked(sections, "keyspace"); }
+bool RespMonitor::InfoCountsKeys(RespArguments sections) { return IsAsked(sections, "keyspace"); }
 
 engine::Outcome RespMonitor::ExecuteInfo(const RespWork& work, engine::Session& session,
                                          base::Buffer& out) const {
@@ -196,7 +196,7 @@ engine::Outcome RespMonitor::ExecuteInfo(const RespWork& work, engine::Session& 
   return engine::Outcome();
 }
 
-std::string RespMonitor::Info(Arguments sections, std::string_view keys) const {
+std::string RespMonitor::Info(RespArguments sections, std::string_view keys) const {
   std::string text;
   for (const std::string_view section : kSections) {
     if (!IsAsked(sections, section)) continue;

@@ -8,13 +8,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/buffer.h"
 #include "engine/session.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/work.h"
@@ -26,8 +26,6 @@ namespace rowsocket::frontend {
 
 class RespMonitor {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   explicit RespMonitor(const RespSettings& settings) : settings_(settings) {}
   ~RespMonitor() { settings_.info->Add(uncounted_); }
   RespMonitor(const RespMonitor&) = delete;
@@ -42,20 +40,20 @@ class RespMonitor {
     settings_.info->AddError(error, verb, is_rejected, flushes());
   }
 
-  // These append the reply to a command. `arguments`: with the command's name.
-  void AppendLatency(Arguments arguments, resp::Version version, base::Buffer& out) const;
-  void AppendSlowlog(Arguments arguments, base::Buffer& out) const;
+  // These append the reply to a command.
+  void AppendLatency(RespArguments arguments, resp::Version version, base::Buffer& out) const;
+  void AppendSlowlog(RespArguments arguments, base::Buffer& out) const;
   /// `account`: the connection's; `keyspaces`: what keys mean to the connection. Either may be
   /// null.
-  void AppendHotkeys(Arguments arguments, const model::Account* account,
+  void AppendHotkeys(RespArguments arguments, const model::Account* account,
                      const keyspace::Snapshot* keyspaces, resp::Version version,
                      base::Buffer& out) const;  // hotkeys.cc
 
   /// The text of INFO. `sections`: the words behind it; none: the usual ones. `keys`: the lines of
   /// the keyspace.
-  std::string Info(Arguments sections, std::string_view keys = {}) const;
+  std::string Info(RespArguments sections, std::string_view keys = {}) const;
   /// Whether INFO of these sections says how many keys there are, which the engine has to count.
-  static bool InfoCountsKeys(Arguments sections);
+  static bool InfoCountsKeys(RespArguments sections);
   /// Executes such an INFO, whose call counts the keys, and appends its reply.
   engine::Outcome ExecuteInfo(const RespWork& work, engine::Session& session,
                               base::Buffer& out) const;
@@ -68,7 +66,7 @@ class RespMonitor {
   uint64_t flushes() const {
     return settings_.latency != nullptr ? settings_.latency->flushes() : 0;
   }
-  void AppendLatencies(Arguments commands, resp::Version version, base::Buffer& out) const;
+  void AppendLatencies(RespArguments commands, resp::Version version, base::Buffer& out) const;
   std::string InfoSection(std::string_view section, std::string_view keys) const;
   std::string CommandLines() const;
   std::string PercentileLines() const;

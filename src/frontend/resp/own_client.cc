@@ -146,7 +146,7 @@ std::vector<RespClient> RespOwnClient::VisibleClients() const {
   return clients;
 }
 
-void RespOwnClient::AppendClient(Arguments arguments, const RespState& state,
+void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state,
                                  const model::Account* account, base::Buffer& out, Item* item) {
   const std::string_view what = arguments[1];
   const size_t count = arguments.size();
@@ -237,7 +237,8 @@ bool RespOwnClient::SetLibrary(std::string_view what, std::string_view text, bas
   return true;
 }
 
-void RespOwnClient::ListClients(Arguments options, resp::Version version, base::Buffer& out) const {
+void RespOwnClient::ListClients(RespArguments options, resp::Version version,
+                                base::Buffer& out) const {
   std::vector<RespClient> clients = VisibleClients();
   if (!options.empty()) {
     const bool has_type = options.size() == 2 && IsWord(options[0], "type");
@@ -261,7 +262,7 @@ void RespOwnClient::ListClients(Arguments options, resp::Version version, base::
 }
 
 // A connection that ends itself gets its reply first.
-void RespOwnClient::KillClients(Arguments options, base::Buffer& out, Item* item) const {
+void RespOwnClient::KillClients(RespArguments options, base::Buffer& out, Item* item) const {
   Filter filter;
   const bool is_old = options.size() == 1;  // CLIENT KILL address:port
   if (is_old) {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "base/buffer.h"
 #include "exec/frontend.h"
 #include "frontend/resp/clients.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/reply_mode.h"
 #include "frontend/resp/settings.h"
 #include "frontend/resp/state.h"
@@ -29,8 +29,6 @@ inline constexpr std::string_view kRespBadName =
 
 class RespOwnClient {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   explicit RespOwnClient(const RespSettings& settings) : settings_(settings) {}
   ~RespOwnClient() {
     if (id_ != 0) settings_.clients->Leave(id_);
@@ -52,8 +50,8 @@ class RespOwnClient {
   RespReplyMode& replies() { return replies_; }
   const RespReplyMode& replies() const { return replies_; }
 
-  /// Appends the reply to CLIENT, and does what it says. `arguments`: with the command's name.
-  void AppendClient(Arguments arguments, const RespState& state, const model::Account* account,
+  /// Appends the reply to CLIENT, and does what it says.
+  void AppendClient(RespArguments arguments, const RespState& state, const model::Account* account,
                     base::Buffer& out, exec::Item* item);
 
  private:
@@ -63,8 +61,8 @@ class RespOwnClient {
   bool SetLibrary(std::string_view what, std::string_view text, base::Buffer& out);
   void SetReply(std::string_view mode, base::Buffer& out, exec::Item* item);
   std::vector<RespClient> VisibleClients() const;
-  void ListClients(Arguments options, resp::Version version, base::Buffer& out) const;
-  void KillClients(Arguments options, base::Buffer& out, exec::Item* item) const;
+  void ListClients(RespArguments options, resp::Version version, base::Buffer& out) const;
+  void KillClients(RespArguments options, base::Buffer& out, exec::Item* item) const;
 
   const RespSettings& settings_;
   uint64_t id_ = 0;

@@ -34,8 +34,7 @@ const RespCommand* RespRepeatedRequests::CommandOf(std::string_view name) {
 
 // A request becomes the pattern when the one before had the same command: to copy each request
 // would cost more than patterns save.
-bool RespRepeatedRequests::Note(const RespCommand& command,
-                                std::span<const std::string_view> arguments,
+bool RespRepeatedRequests::Note(const RespCommand& command, RespArguments arguments,
                                 std::string_view bytes) {
   if (repeats_) return false;
   const RespCommand* const before = std::exchange(noted_command_, &command);

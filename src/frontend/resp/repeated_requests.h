@@ -7,7 +7,6 @@
 // Threads: one at a time.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,8 +28,7 @@ class RespRepeatedRequests {
   const RespCommand* CommandOf(std::string_view name);
   /// Returns whether the request, which Next has taken last, is the pattern from now on. `bytes`:
   /// those of the request.
-  bool Note(const RespCommand& command, std::span<const std::string_view> arguments,
-            std::string_view bytes);
+  bool Note(const RespCommand& command, RespArguments arguments, std::string_view bytes);
 
  private:
   resp::RequestProgress progress_;             ///< How far a request that is not whole has come.

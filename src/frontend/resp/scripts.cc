@@ -117,8 +117,7 @@ constexpr KnownScript kScripts[] = {
 };
 
 /// A copy in the arena.
-std::span<const std::string_view> Words(std::initializer_list<std::string_view> words,
-                                        base::Arena& arena) {
+RespArguments Words(std::initializer_list<std::string_view> words, base::Arena& arena) {
   const std::span<std::string_view> kept = arena.Allocate<std::string_view>(words.size());
   std::copy(words.begin(), words.end(), kept.begin());
   return kept;
@@ -171,11 +170,9 @@ std::string Sha1(std::string_view text) {
   return hex;
 }
 
-std::span<const std::string_view> WordsOf(RespScript script,
-                                          std::span<const std::string_view> arguments,
-                                          base::Arena& arena) {
+RespArguments WordsOf(RespScript script, RespArguments arguments, base::Arena& arena) {
   const std::string_view key = arguments[3];
-  const std::span<const std::string_view> given = arguments.subspan(4);
+  const RespArguments given = arguments.subspan(4);
   switch (script) {
     case RespScript::kSetNx:
       return Words({"setnx", key, given[0]}, arena);

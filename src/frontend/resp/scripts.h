@@ -11,13 +11,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/arena.h"
 #include "base/mutex.h"
+#include "frontend/resp/command.h"
 
 namespace rowsocket::frontend {
 
@@ -216,9 +216,7 @@ constexpr bool Increments(RespScript script) {
 /// The command, with its arguments, that does a script's work on its key; empty: no command does.
 /// `arguments`: of EVAL, as many as the script needs. The words live as long as these and the
 /// arena.
-std::span<const std::string_view> WordsOf(RespScript script,
-                                          std::span<const std::string_view> arguments,
-                                          base::Arena& arena);
+RespArguments WordsOf(RespScript script, RespArguments arguments, base::Arena& arena);
 
 class RespScripts {
  public:

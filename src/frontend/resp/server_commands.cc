@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"slave-read-only", "yes"}};
 
 /// CONFIG SET of how Redis keeps small values in memory, which nobody can see here.
-bool SetsOnlyEncodings(std::span<const std::string_view> arguments) {
+bool SetsOnlyEncodings(RespArguments arguments) {
   if (arguments.size() < 4 || arguments.size() % 2 != 0) return false;
   for (size_t i = 2; i < arguments.size(); i += 2) {
     const std::string name = Lower(arguments[i]);
@@ -46,7 +46,7 @@ std::string WrongCount(std::string_view command, std::string_view subcommand) {
          "' command";
 }
 
-void AppendPing(std::span<const std::string_view> arguments, base::Buffer* out) {
+void AppendPing(RespArguments arguments, base::Buffer* out) {
   if (arguments.size() > 2) {
     resp::AppendError("ERR wrong number of arguments for 'ping' command", out);
   } else if (arguments.size() == 2) {
@@ -65,7 +65,7 @@ void AppendTime(base::Buffer& out) {
 }
 
 /// What is wrong with the options of FUNCTION LIST; empty: nothing.
-std::string WrongOfFunctionList(std::span<const std::string_view> options) {
+std::string WrongOfFunctionList(RespArguments options) {
   bool has_code = false, has_name = false;
   for (size_t i = 0; i < options.size(); ++i) {
     if (!has_code && IsWord(options[i], "withcode")) {
@@ -80,7 +80,7 @@ std::string WrongOfFunctionList(std::span<const std::string_view> options) {
   return {};
 }
 
-std::string WrongOfFunctionFlush(std::span<const std::string_view> options) {
+std::string WrongOfFunctionFlush(RespArguments options) {
   if (options.size() > 1) {
     return "ERR unknown subcommand or wrong number of arguments for 'FLUSH'. Try FUNCTION HELP.";
   }
@@ -90,7 +90,7 @@ std::string WrongOfFunctionFlush(std::span<const std::string_view> options) {
 }
 
 /// There are no functions, so that there is nothing to list or to flush.
-void AppendFunction(std::span<const std::string_view> arguments, base::Buffer* out) {
+void AppendFunction(RespArguments arguments, base::Buffer* out) {
   const bool flushes = IsWord(arguments[1], "flush");
   if (!flushes && !IsWord(arguments[1], "list")) return resp::AppendError(kRespNoScripts, out);
   const auto options = arguments.subspan(2);
@@ -102,8 +102,7 @@ void AppendFunction(std::span<const std::string_view> arguments, base::Buffer* o
     resp::AppendArray(0, out);
 }
 
-void AppendAcl(std::span<const std::string_view> arguments, const model::Account* account,
-               base::Buffer& out) {
+void AppendAcl(RespArguments arguments, const model::Account* account, base::Buffer& out) {
   if (!IsWord(arguments[1], "whoami") || arguments.size() != 2) {
     return resp::AppendError("NOTSERVED only ACL WHOAMI is served: use GRANT in SQL", &out);
   }
@@ -112,7 +111,7 @@ void AppendAcl(std::span<const std::string_view> arguments, const model::Account
 
 /// The name of a setting as the reply has it: as a client has spelled it, or the setting's own
 /// where a pattern matches; empty: it is not asked for.
-std::string_view AskedName(std::span<const std::string_view> patterns, std::string_view name) {
+std::string_view AskedName(RespArguments patterns, std::string_view name) {
   for (const std::string_view pattern : patterns) {
     if (IsWord(pattern, name)) return pattern;
     if (MatchesPattern(Lower(pattern), name)) return name;
@@ -121,7 +120,7 @@ std::string_view AskedName(std::span<const std::string_view> patterns, std::stri
 }
 
 /// Why the command about the server's settings is not served; empty: it is.
-std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
+std::string_view RefusalOfConfig(RespArguments arguments) {
   if (!IsWord(arguments[1], "get")) {
     return "NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL";
   }
@@ -137,7 +136,7 @@ std::string_view RefusalOfConfig(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-bool RespServerCommands::Append(Verb verb, Arguments arguments, const model::Account* account,
+bool RespServerCommands::Append(Verb verb, RespArguments arguments, const model::Account* account,
                                 base::Buffer& out, Item* item) {
   switch (verb) {
     case Verb::kPing:
@@ -199,7 +198,7 @@ bool RespServerCommands::Append(Verb verb, Arguments arguments, const model::Acc
   return true;
 }
 
-void RespServerCommands::AppendConfig(Arguments arguments, base::Buffer& out) const {
+void RespServerCommands::AppendConfig(RespArguments arguments, base::Buffer& out) const {
   if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
     return resp::AppendSimple("OK", &out);
   }
@@ -222,7 +221,7 @@ void RespServerCommands::AppendConfig(Arguments arguments, base::Buffer& out) co
   }
 }
 
-void RespServerCommands::AppendScript(Arguments arguments, base::Buffer& out) const {
+void RespServerCommands::AppendScript(RespArguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   std::string sha1;
   if (IsWord(what, "load") && arguments.size() == 3) {

@@ -8,7 +8,6 @@
 // bytes each.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "base/buffer.h"
@@ -25,8 +24,6 @@ namespace rowsocket::frontend {
 
 class RespServerCommands {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   RespServerCommands(const RespSettings& settings, const RespState& state,
                      const RespKeyLocator& locator, const RespMonitor& monitor,
                      RespOwnClient& own_client)
@@ -36,14 +33,14 @@ class RespServerCommands {
         monitor_(monitor),
         own_client_(own_client) {}
 
-  /// Appends the reply to a command. False: the command is none of these. `arguments`: with the
-  /// command's name; `account`: the connection's; null: it may do everything.
-  bool Append(RespVerb verb, Arguments arguments, const model::Account* account, base::Buffer& out,
-              exec::Item* item);
+  /// Appends the reply to a command. False: the command is none of these. `account`: the
+  /// connection's; null: it may do everything.
+  bool Append(RespVerb verb, RespArguments arguments, const model::Account* account,
+              base::Buffer& out, exec::Item* item);
 
  private:
-  void AppendConfig(Arguments arguments, base::Buffer& out) const;
-  void AppendScript(Arguments arguments, base::Buffer& out) const;
+  void AppendConfig(RespArguments arguments, base::Buffer& out) const;
+  void AppendScript(RespArguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
 
   const RespSettings& settings_;

@@ -7,7 +7,7 @@ namespace rowsocket::frontend {
 
 using exec::Item;
 
-bool RespStateChanges::LogsIn(std::span<const std::string_view> arguments) {
+bool RespStateChanges::LogsIn(RespArguments arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](std::string_view word) { return IsWord(word, "auth"); });
 }

@@ -8,7 +8,6 @@
 // keys outlive it.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "exec/frontend.h"
@@ -36,7 +35,7 @@ class RespStateChanges {
   /// Whether an item that turns out to be a reply is thrown away, and parsed anew.
   void AllowDrop(bool allows) { may_be_dropped_ = allows; }
   /// Whether the command is parsed only when all items before it have their answers.
-  bool MustBeLater(const RespCommand& command, std::span<const std::string_view> arguments) const {
+  bool MustBeLater(const RespCommand& command, RespArguments arguments) const {
     using Verb = RespVerb;
     const Verb verb = command.verb;
     if (verb == Verb::kReset || verb == Verb::kQuit) return true;
@@ -79,7 +78,7 @@ class RespStateChanges {
 
  private:
   /// Whether HELLO logs in, or may: with options that are wrong it only answers.
-  static bool LogsIn(std::span<const std::string_view> arguments);
+  static bool LogsIn(RespArguments arguments);
 
   RespState& state_;
   RespOwnClient& own_client_;

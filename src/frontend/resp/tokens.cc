@@ -29,10 +29,11 @@ constexpr std::string_view kFenceDenied =
 }  // namespace
 
 // Watched keys are not part of it: a client that sends a transaction again has watched them anew.
-std::string RespTokens::IdentityOf(const RespState& state, std::span<const Arguments> commands) {
+std::string RespTokens::IdentityOf(const RespState& state,
+                                   std::span<const RespArguments> commands) {
   std::string identity(BeginOf(state.version));
   identity.append(state.database);
-  for (const Arguments arguments : commands) {
+  for (const RespArguments arguments : commands) {
     identity.append(1, '*').append(std::to_string(arguments.size()));
     for (const std::string_view argument : arguments) {
       identity.append(1, ' ').append(std::to_string(argument.size()));
@@ -59,7 +60,7 @@ TokenedRequest* RespTokens::Prepare(std::string_view token, std::string_view ide
   return nullptr;
 }
 
-bool RespTokens::PrepareOutcome(Arguments arguments, const model::Account* account,
+bool RespTokens::PrepareOutcome(RespArguments arguments, const model::Account* account,
                                 base::Arena& arena, Item* item) {
   const bool fences = arguments.size() == 3 && IsWord(arguments[2], "fence");
   if (arguments.size() > (fences ? 3u : 2u) || !exec::IsToken(arguments[1])) {

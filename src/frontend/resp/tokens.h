@@ -22,6 +22,7 @@
 #include "exec/frontend.h"
 #include "exec/token_book.h"
 #include "exec/unit.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/work.h"
 #include "model/account.h"
@@ -30,19 +31,17 @@ namespace rowsocket::frontend {
 
 class RespTokens {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   explicit RespTokens(const exec::TokenSettings& settings) : settings_(settings) {}
 
   /// The identity of a transaction of these commands, each with its name.
-  static std::string IdentityOf(const RespState& state, std::span<const Arguments> commands);
+  static std::string IdentityOf(const RespState& state, std::span<const RespArguments> commands);
   /// Makes what the token needs. Null: `*error` says why not; where that is empty, the item asks
   /// for an index that has to be opened first.
   exec::TokenedRequest* Prepare(std::string_view token, std::string_view identity,
                                 base::Arena& arena, exec::Item* item, std::string* error);
   /// Makes the item of ROW.OUTCOME. False: an index has to be opened first, and the command is
   /// parsed again. `account`: the connection's; null: it may do everything.
-  bool PrepareOutcome(Arguments arguments, const model::Account* account, base::Arena& arena,
+  bool PrepareOutcome(RespArguments arguments, const model::Account* account, base::Arena& arena,
                       exec::Item* item);
 
   /// Whether the index that the item asks for is one of the table of tokens.

@@ -16,7 +16,7 @@ namespace {
 using Words = std::vector<std::string_view>;
 
 std::string IdentityOf(const RespState& state, const std::vector<Words>& commands) {
-  const std::vector<RespTokens::Arguments> arguments(commands.begin(), commands.end());
+  const std::vector<RespArguments> arguments(commands.begin(), commands.end());
   return RespTokens::IdentityOf(state, arguments);
 }
 

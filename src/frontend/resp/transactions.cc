@@ -18,7 +18,7 @@ using Verb = RespVerb;
 namespace {
 
 /// What a command takes of a transaction's bytes: an empty argument takes memory, too.
-size_t BytesOf(std::span<const std::string_view> arguments) {
+size_t BytesOf(RespArguments arguments) {
   size_t bytes = arguments.size() * sizeof(std::string);
   for (const std::string_view argument : arguments) bytes += argument.size();
   return bytes;
@@ -45,7 +45,7 @@ std::string RespTransactions::WhyNotQueued(const CommandWithArguments& added, si
   return {};
 }
 
-void RespTransactions::Queue(const RespCommand& command, Arguments arguments,
+void RespTransactions::Queue(const RespCommand& command, RespArguments arguments,
                              const model::Account* account, base::Arena& arena, Item* item) {
   const size_t bytes = BytesOf(arguments);
   const bool has_token =

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +35,6 @@ namespace rowsocket::frontend {
 
 class RespTransactions {
  public:
-  using Arguments = std::span<const std::string_view>;
   /// What a transaction needs of its connection.
   struct Parts {
     RespState& state;
@@ -62,7 +60,7 @@ class RespTransactions {
 
   // `account`: the connection's; null: it may do everything.
   /// Answers a command behind MULTI: it is queued, or refused, which fails the transaction.
-  void Queue(const RespCommand& command, Arguments arguments, const model::Account* account,
+  void Queue(const RespCommand& command, RespArguments arguments, const model::Account* account,
              base::Arena& arena, exec::Item* item);
   /// Makes the item of EXEC. False: an index has to be opened first, and EXEC is parsed again.
   bool Exec(const model::Account* account, base::Arena& arena, exec::Item* item);
@@ -77,14 +75,14 @@ class RespTransactions {
   /// A command between MULTI and EXEC; the arguments lie in the input or the arena.
   struct CommandWithArguments {
     const RespCommand* command;
-    Arguments arguments;
+    RespArguments arguments;
   };
   struct Transaction {
     std::vector<RespCall> calls;
     uint32_t commands = 0;
     std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
     /// The words of each command, of which RespTokens::IdentityOf makes the token's identity.
-    std::vector<Arguments> identity_words;
+    std::vector<RespArguments> identity_words;
   };
 
   /// Why the command may not stand between MULTI and EXEC; empty: it may. `bytes`: what the

@@ -72,7 +72,7 @@ struct RespImage;
 /// One request of a command: a command with several keys has one for each.
 struct RespCall {
   RespVerb verb = RespVerb::kPing;
-  std::span<const std::string_view> arguments;  ///< The command's words, its name included.
+  RespArguments arguments;     ///< The command's words, its name included.
   size_t key_at = 1;           ///< The position of the call's key among `arguments`.
   RespKey key;                 ///< Which row the key names: of a table, container or the store.
   bool may_be_string = false;  ///< The command works on strings, or on keys of any type.

@@ -27,7 +27,8 @@ class RespConnectionCommands {
       : state_(state), changes_(changes), own_client_(own_client), login_(login) {}
 
   /// Does what the command says, and appends its reply, or makes its item one that asks for a
-  /// login. False: the command is none of these. `account`: the connection's; may be null.
+  /// login. False: the command is none of these. `account`: the connection's; null: it may do
+  /// everything.
   bool Append(RespVerb verb, RespArguments arguments, const model::Account* account,
               base::Arena& arena, base::Buffer& out, exec::Item* item);
 

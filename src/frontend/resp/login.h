@@ -39,10 +39,10 @@ class RespLogin {
 
   // Where nothing is appended, the item asks for a login.
   void AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
-  /// `account`: the connection's; may be null.
+  /// `account`: the connection's; null: it may do everything, once it is logged in.
   void AppendHello(RespArguments arguments, const model::Account* account, base::Arena& arena,
                    base::Buffer& out, exec::Item* item);
-  /// The login has been checked. `account`: the connection's by now.
+  /// The login has been checked. `account`: the connection's by now; null: it may do everything.
   void Ended(const model::Error& answer, const model::Account* account, base::Buffer& out);
 
  private:

@@ -43,8 +43,8 @@ class RespMonitor {
   // These append the reply to a command.
   void AppendLatency(RespArguments arguments, resp::Version version, base::Buffer& out) const;
   void AppendSlowlog(RespArguments arguments, base::Buffer& out) const;
-  /// `account`: the connection's; `keyspaces`: what keys mean to the connection. Either may be
-  /// null.
+  /// `account`: the connection's; null: it may do everything. `keyspaces`: what keys mean to the
+  /// connection; null: there are none.
   void AppendHotkeys(RespArguments arguments, const model::Account* account,
                      const keyspace::Snapshot* keyspaces, resp::Version version,
                      base::Buffer& out) const;  // hotkeys.cc

@@ -42,7 +42,7 @@ class RespOwnClient {
   /// The name that the client has given its connection; may be empty.
   const std::string& name() const { return facts_.name; }
   void SetName(std::string_view name) { facts_.name = name; }
-  /// Shows the connection with this state and account; `account` may be null.
+  /// Shows the connection with this state and account. `account` null: it may do everything.
   void Show(const RespState& state, const model::Account* account);
 
   RespActivity& activity() { return activity_; }
@@ -50,7 +50,7 @@ class RespOwnClient {
   RespReplyMode& replies() { return replies_; }
   const RespReplyMode& replies() const { return replies_; }
 
-  /// Appends the reply to CLIENT, and does what it says.
+  /// Appends the reply to CLIENT, and does what it says. `account`: the connection's, as for Show.
   void AppendClient(RespArguments arguments, const RespState& state, const model::Account* account,
                     base::Buffer& out, exec::Item* item);
 

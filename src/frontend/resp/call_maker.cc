@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
@@ -36,8 +37,7 @@ std::string WhyNotOfKey(const RespCommand& command, RespArguments arguments) {
     return samples < 0 ? std::string(kSyntax) : std::string();
   if (has_samples) return std::string(kNoInteger);
   if (is_usage && arguments.size() > 3) return std::string(kSyntax);
-  return "ERR wrong number of arguments for '" + std::string(command.name) + "|" +
-         std::string(served) + "' command";
+  return RespWrongCount(command.name, served);
 }
 
 /// The error of a command, or of a transaction, with more than kRespUnitKeysMax keys.
@@ -103,7 +103,7 @@ bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, boo
     return AddMove(command, arguments, may_name_tables, arena, calls, error);
   const size_t step = TraitsOf(command.verb).has_pairs() ? 2 : 1;
   if (arguments.size() % step == 0 && step == 2) {
-    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
+    *error = RespWrongCount(command.name);
     return false;
   }
   const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
@@ -128,7 +128,7 @@ bool RespCallMaker::MakeOne(const RespCommand& command, RespArguments arguments,
                             std::string* error) const {
   const bool sets = TraitsOf(command.verb).fields == RespFields::kPairs;
   if (sets && arguments.size() % 2 != 0) {
-    *error = "ERR wrong number of arguments for '" + std::string(command.name) + "' command";
+    *error = RespWrongCount(command.name);
     return false;
   }
   if (NamesTooManyFields(command.verb, arguments.size())) {

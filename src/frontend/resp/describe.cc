@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/resp/command.h"
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/work.h"
@@ -17,7 +18,7 @@ namespace {
 // COMMAND GETKEYS: which of a command's arguments are its keys. EVAL says itself how many it has.
 void AppendKeys(RespArguments asked, base::Buffer* out) {
   if (asked.size() < 2) {
-    return resp::AppendError("ERR wrong number of arguments for 'command|getkeys' command", out);
+    return resp::AppendError(RespWrongCount("command", "getkeys"), out);
   }
   const RespCommand* const command = FindRespCommand(asked[0]);
   if (command == nullptr || command->verb == Verb::kRefused)
@@ -94,7 +95,7 @@ void DescribeCommands(RespArguments arguments, resp::Version version, base::Buff
       if (command.verb != Verb::kRefused) describe(command);
     }
   } else if (IsWord(what, "count") && arguments.size() > 2) {
-    resp::AppendError("ERR wrong number of arguments for 'command|count' command", &out);
+    resp::AppendError(RespWrongCount("command", "count"), &out);
   } else if (IsWord(what, "count")) {
     resp::AppendInteger(static_cast<int64_t>(served), &out);
   } else if (IsWord(what, "docs")) {

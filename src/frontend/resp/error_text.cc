@@ -125,6 +125,12 @@ std::string Blame(size_t number) {
   return number == 0 ? "WATCH: " : "command " + std::to_string(number) + ": ";
 }
 
+std::string RespWrongCount(std::string_view command, std::string_view subcommand) {
+  std::string name(command);
+  if (!subcommand.empty()) name += "|" + Lower(subcommand);
+  return "ERR wrong number of arguments for '" + name + "' command";
+}
+
 std::string RespNothingDone(std::string_view why) {
   return "EXECABORT nothing was done: " + std::string(why);
 }

@@ -17,6 +17,9 @@ namespace rowsocket::frontend {
 
 /// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
 std::string Blame(size_t number);
+/// The error of a command that has too few arguments, or too many. `subcommand`: in any case;
+/// empty: it has none.
+std::string RespWrongCount(std::string_view command, std::string_view subcommand = {});
 /// The error of an EXEC that is refused before anything of it is tried.
 std::string RespNothingDone(std::string_view why);
 /// The error that a client gets, with its prefix.

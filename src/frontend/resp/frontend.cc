@@ -213,15 +213,15 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
   const Step taken{Parsed::kItem, consumed};
   const Verb verb = command.verb;
   if (!TakesArguments(command, arguments.size())) {
-    const std::string text =
-        "wrong number of arguments for '" + std::string(command.name) + "' command";
+    const std::string text = RespWrongCount(command.name);
     if (verb == Verb::kExec) {
-      RejectItem("EXECABORT Transaction discarded because of: " + text, arena, item);
+      const std::string why = text.substr(text.find(' ') + 1);  // Without its prefix.
+      RejectItem("EXECABORT Transaction discarded because of: " + why, arena, item);
       changes_.EndMulti(*item);
       return taken;
     }
     state_.multi_failed = true;
-    RejectItem("ERR " + text, arena, item);
+    RejectItem(text, arena, item);
     return taken;
   }
   const bool needs_login =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/resp/command.h"
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scan.h"
@@ -79,7 +80,7 @@ void RespMonitor::AppendLatency(RespArguments arguments, resp::Version version,
   const std::string_view what = arguments[1];
   if (IsWord(what, "reset")) return resp::AppendInteger(0, &out);
   if (IsWord(what, "latest") && arguments.size() > 2) {
-    return resp::AppendError("ERR wrong number of arguments for 'latency|latest' command", &out);
+    return resp::AppendError(RespWrongCount("latency", "latest"), &out);
   }
   if (IsWord(what, "latest")) return resp::AppendArray(0, &out);
   if (IsWord(what, "histogram")) return AppendLatencies(arguments.subspan(2), version, out);
@@ -91,8 +92,7 @@ void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) cons
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
   if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
-    return resp::AppendError(
-        "ERR wrong number of arguments for 'slowlog|" + Lower(what) + "' command", &out);
+    return resp::AppendError(RespWrongCount("slowlog", what), &out);
   }
   if (IsWord(what, "len")) {
     return resp::AppendInteger(log != nullptr ? static_cast<int64_t>(log->size()) : 0, &out);

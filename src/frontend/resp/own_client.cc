@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "exec/connection_book.h"
 #include "frontend/resp/command.h"
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/work.h"
@@ -195,8 +196,7 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
     // Clients that were told OK would keep values that nobody tells them are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
   } else if (IsServed(what)) {
-    resp::AppendError("ERR wrong number of arguments for 'client|" + Lower(what) + "' command",
-                      &out);
+    resp::AppendError(RespWrongCount("client", what), &out);
   } else {
     AppendHelp(arguments, &out);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/resp/describe.h"
+#include "frontend/resp/error_text.h"
 #include "frontend/resp/help.h"
 #include "frontend/resp/login.h"
 #include "model/limits.h"
@@ -41,14 +42,9 @@ bool SetsOnlyEncodings(RespArguments arguments) {
   return true;
 }
 
-std::string WrongCount(std::string_view command, std::string_view subcommand) {
-  return "ERR wrong number of arguments for '" + std::string(command) + "|" + Lower(subcommand) +
-         "' command";
-}
-
 void AppendPing(RespArguments arguments, base::Buffer* out) {
   if (arguments.size() > 2) {
-    resp::AppendError("ERR wrong number of arguments for 'ping' command", out);
+    resp::AppendError(RespWrongCount("ping"), out);
   } else if (arguments.size() == 2) {
     resp::AppendBulk(arguments[1], out);
   } else {
@@ -120,18 +116,18 @@ std::string_view AskedName(RespArguments patterns, std::string_view name) {
 }
 
 /// Why the command about the server's settings is not served; empty: it is.
-std::string_view RefusalOfConfig(RespArguments arguments) {
+std::string RefusalOfConfig(RespArguments arguments) {
   if (!IsWord(arguments[1], "get")) {
     return "NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL";
   }
-  if (arguments.size() < 3) return "ERR wrong number of arguments for 'config|get' command";
+  if (arguments.size() < 3) return RespWrongCount("config", "get");
   static_assert(model::kRespConfigPatternsMax == 64, "the text names the limit");
   if (arguments.size() - 2 > model::kRespConfigPatternsMax)
     return "TOOLARGE CONFIG GET takes 64 patterns at most";
   const bool is_long = std::any_of(
       arguments.begin() + 2, arguments.end(),
       [](std::string_view pattern) { return pattern.size() > model::kRespPatternBytesMax; });
-  return is_long ? kRespLongPattern : std::string_view();
+  return std::string(is_long ? kRespLongPattern : "");
 }
 
 }  // namespace
@@ -202,7 +198,7 @@ void RespServerCommands::AppendConfig(RespArguments arguments, base::Buffer& out
   if (IsWord(arguments[1], "set") && SetsOnlyEncodings(arguments)) {
     return resp::AppendSimple("OK", &out);
   }
-  const std::string_view refusal = RefusalOfConfig(arguments);
+  const std::string refusal = RefusalOfConfig(arguments);
   if (!refusal.empty()) return resp::AppendError(refusal, &out);
   std::vector<std::pair<std::string_view, std::string>> asked;
   const auto add = [&](std::string_view name, const auto& value) {
@@ -241,7 +237,7 @@ void RespServerCommands::AppendScript(RespArguments arguments, base::Buffer& out
       return resp::AppendError("ERR SCRIPT FLUSH only support SYNC|ASYNC option", &out);
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "load") || IsWord(what, "exists")) {
-    resp::AppendError(WrongCount("script", what), &out);
+    resp::AppendError(RespWrongCount("script", what), &out);
   } else {
     AppendHelp(arguments, &out);
   }

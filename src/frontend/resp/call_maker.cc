@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <unordered_set>
 #include <utility>
 
@@ -202,20 +201,15 @@ bool RespCallMaker::AddMove(const RespCommand& command, RespArguments arguments,
   move.only_if_absent = move.answers_number;
   std::string_view database = state_.database;
   for (size_t i = 3; i < arguments.size(); ++i) {
-    int64_t number = 0;
     if (IsWord(arguments[i], "replace")) {
       move.only_if_absent = false;
-    } else if (!IsWord(arguments[i], "db") || i + 1 == arguments.size()) {
-      *error = kSyntax;
+      continue;
+    }
+    const bool has_database = IsWord(arguments[i], "db") && i + 1 < arguments.size();
+    const std::string_view why = has_database ? TakeDatabase(arguments[++i], &database) : kSyntax;
+    if (!why.empty()) {
+      *error = why;
       return false;
-    } else if (!ParsePlainInteger(arguments[++i], &number)) {
-      *error = kNoInteger;
-      return false;
-    } else if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases))) {
-      *error = "ERR DB index is out of range";
-      return false;
-    } else {
-      database = kRespDatabases[number];
     }
   }
   RespCall steps[3];

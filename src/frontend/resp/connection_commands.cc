@@ -1,9 +1,5 @@
 #include "frontend/resp/connection_commands.h"
 
-#include <cstdint>
-#include <iterator>
-
-#include "frontend/resp/numbers.h"
 #include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
@@ -59,14 +55,9 @@ bool RespConnectionCommands::Append(Verb verb, RespArguments arguments,
 // A row is the same in every database; a string belongs to one.
 std::string_view RespConnectionCommands::Select(std::string_view text,
                                                 const model::Account* account) {
-  int64_t number = 0;
-  if (!ParsePlainInteger(text, &number)) return kNoInteger;
-  if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases))) {
-    return "ERR DB index is out of range";
-  }
-  state_.database = kRespDatabases[static_cast<size_t>(number)];
-  own_client_.Show(state_, account);
-  return {};
+  const std::string_view wrong = TakeDatabase(text, &state_.database);
+  if (wrong.empty()) own_client_.Show(state_, account);
+  return wrong;
 }
 
 }  // namespace rowsocket::frontend

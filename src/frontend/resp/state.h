@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,12 +17,23 @@
 #include <vector>
 
 #include "frontend/resp/command.h"
+#include "frontend/resp/numbers.h"
 #include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
 
 inline constexpr std::string_view kRespDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                       "8", "9", "10", "11", "12", "13", "14", "15"};
+
+/// Takes the number of a database from a client. Empty, or the text of an error.
+inline std::string_view TakeDatabase(std::string_view text, std::string_view* database) {
+  int64_t number = 0;
+  if (!ParsePlainInteger(text, &number)) return kNoInteger;
+  if (number < 0 || number >= static_cast<int64_t>(std::size(kRespDatabases)))
+    return "ERR DB index is out of range";
+  *database = kRespDatabases[number];
+  return {};
+}
 
 struct RespState {
   /// A command that MULTI has queued: copies of its words, which live until EXEC.

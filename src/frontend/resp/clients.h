@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,11 +20,15 @@
 
 namespace rowsocket::frontend {
 
+/// The user of a connection without an account, and the account whose password a client gives that
+/// sends AUTH with one word.
+inline constexpr std::string_view kRespDefaultUser = "default";
+
 /// What a connection shows of itself.
 struct RespFacts {
   std::string name, library, library_version;
-  std::string user = "default";  ///< What CLIENT LIST shows as `user`.
-  std::string account;           ///< user@host; empty: it has none.
+  std::string user{kRespDefaultUser};  ///< What CLIENT LIST shows as `user`.
+  std::string account;                 ///< user@host; empty: it has none.
   std::string database = "0";
   int version = 2;
   int64_t since_ms = base::CoarseNowMs();

@@ -24,9 +24,6 @@
 
 namespace rowsocket::frontend {
 
-/// The account whose password a client gives that sends AUTH with one word.
-inline constexpr std::string_view kRespDefaultUser = "default";
-
 class RespLogin {
  public:
   RespLogin(const RespSettings& settings, RespState& state, RespOwnClient& own_client)

@@ -129,7 +129,7 @@ void RespOwnClient::Show(const RespState& state, const model::Account* account) 
   facts_.database = state.database;
   facts_.version = static_cast<int>(state.version);
   facts_.account = account != nullptr ? account->user() + "@" + account->host() : std::string();
-  facts_.user = account != nullptr ? account->user() : "default";
+  facts_.user = account != nullptr ? account->user() : std::string(kRespDefaultUser);
   if (id_ != 0) settings_.clients->Show(id_, facts_, activity_);
 }
 

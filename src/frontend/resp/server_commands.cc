@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/resp/clients.h"
 #include "frontend/resp/describe.h"
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/help.h"
-#include "frontend/resp/login.h"
 #include "model/limits.h"
 #include "protocol/resp/reply.h"
 

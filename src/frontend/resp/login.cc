@@ -110,7 +110,6 @@ void RespLogin::Take(const Hello& hello) {
 }
 
 void RespLogin::AppendServer(base::Buffer& out) const {
-  const bool writes = !settings_.health || settings_.health().writes;
   resp::AppendMap(7, state_.version, &out);
   const auto add = [&out](std::string_view name, std::string_view value) {
     resp::AppendBulk(name, &out);
@@ -123,7 +122,7 @@ void RespLogin::AppendServer(base::Buffer& out) const {
   resp::AppendBulk("id", &out);
   resp::AppendInteger(static_cast<int64_t>(own_client_.id()), &out);
   add("mode", "standalone");
-  add("role", writes ? "master" : "replica");
+  add("role", settings_.takes_writes() ? "master" : "replica");
   resp::AppendBulk("modules", &out);
   resp::AppendArray(0, &out);
 }

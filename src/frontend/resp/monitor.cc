@@ -212,8 +212,8 @@ std::string RespMonitor::InfoSection(std::string_view section, std::string_view 
   const auto sum = [this](exec::Stat stat) {
     return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0) + "\r\n";
   };
-  const model::Health health = settings_.health ? settings_.health() : model::Health();
   if (section == "server") {
+    const model::Health health = settings_.health ? settings_.health() : model::Health();
     return "redis_version:" + std::string(kRespRedisVersion) +
            "\r\nrowsocket_version:" + settings_.version +
            "\r\nserver_version:" + std::string(health.version) +
@@ -244,7 +244,8 @@ std::string RespMonitor::InfoSection(std::string_view section, std::string_view 
            "total_error_replies:" + std::to_string(settings_.info->errors(flushes())) + "\r\n";
   }
   if (section == "replication") {
-    return "role:" + std::string(health.writes ? "master" : "slave") + "\r\nconnected_slaves:0\r\n";
+    return "role:" + std::string(settings_.takes_writes() ? "master" : "slave") +
+           "\r\nconnected_slaves:0\r\n";
   }
   if (section == "cpu") return CpuLines();
   if (section == "errorstats") return settings_.info->ErrorLines(flushes());

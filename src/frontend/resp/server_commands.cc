@@ -244,8 +244,7 @@ void RespServerCommands::AppendScript(RespArguments arguments, base::Buffer& out
 }
 
 void RespServerCommands::AppendRole(base::Buffer& out) const {
-  const bool writes = !settings_.health || settings_.health().writes;
-  if (!writes) {
+  if (!settings_.takes_writes()) {
     resp::AppendArray(5, &out);
     resp::AppendBulk("slave", &out);
     resp::AppendBulk("", &out);

@@ -43,6 +43,9 @@ struct RespSettings {
   RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
   exec::TokenSettings tokens;                ///< How long ROW.ONCE keeps tokens, if it is served.
   model::Limits limits;
+
+  /// Whether the server takes writes now.
+  bool takes_writes() const { return !health || health().writes; }
 };
 
 }  // namespace rowsocket::frontend

@@ -1,5 +1,5 @@
-// What tools want to know of a RESP port's server, and get without the engine: PING, INFO, CONFIG,
-// COMMAND, CLIENT, SCRIPT and the like.
+// What tools want to know of a RESP port's server, and get without the engine: PING, CONFIG,
+// COMMAND, CLIENT, SCRIPT and the like; INFO, where it counts no keys (RespFrontend::PrepareInfo).
 //
 // Flow: Append for each such command; what INFO, LATENCY, SLOWLOG and HOTKEYS say is the monitor's
 // (monitor.h), what CLIENT says the own client's (own_client.h).

@@ -206,7 +206,8 @@ void RespServerCommands::AppendConfig(RespArguments arguments, base::Buffer& out
     if (!shown.empty()) asked.emplace_back(shown, value);
   };
   for (const auto& [name, value] : kConfig) add(name, value);
-  // By these clients choose databases, keep a connection alive, and cut what they send.
+  // Clients read `databases` before they send SELECT, `timeout` for how often to send a PING, and
+  // `proto-max-bulk-len` for the longest value that they may send.
   add("databases", std::to_string(std::size(kRespDatabases)));
   add("timeout", std::to_string(settings_.limits.idle_timeout_s));
   add("proto-max-bulk-len", std::to_string(settings_.limits.line_bytes_max));

@@ -2,8 +2,9 @@
 // client, and which keys are watched. A turn may stop at any item: some commands are parsed only
 // when the items before them have their answers, and the changes of others are taken back.
 //
-// Flow: Undo where a new turn begins; BeginParse before each request. Note, EndMulti, EndWatch or
-// FailWatch as its item is made; Finished when the item has its answer.
+// Flow: BeginParse before each request, then Undo where a new turn begins; AllowDrop around a parse
+// for the lane. Note, EndMulti, EndWatch or FailWatch as its item is made; Finished when the item
+// has its answer.
 // Threads: one at a time. Lifetime: one for each connection, whose state, own client and watched
 // keys outlive it.
 #pragma once

@@ -77,7 +77,7 @@ bool ParseId(std::string_view text, uint64_t* id) {
 }
 
 /// Which connections CLIENT KILL is for.
-struct Filter {
+struct KillFilter {
   std::optional<uint64_t> id, age_s_min;
   std::optional<std::string_view> user, address, own_address;
   bool is_normal = true;  ///< TYPE: others than normal connections there are none.
@@ -93,7 +93,8 @@ struct Filter {
 };
 
 /// Takes one option with its value. False: the error is in `*error`.
-bool TakeOption(std::string_view name, std::string_view value, Filter* filter, std::string* error) {
+bool TakeOption(std::string_view name, std::string_view value, KillFilter* filter,
+                std::string* error) {
   *error = kSyntax;
   uint64_t number = 0;
   if (IsWord(name, "id")) {
@@ -263,7 +264,7 @@ void RespOwnClient::ListClients(RespArguments options, resp::Version version,
 
 // A connection that ends itself gets its reply first.
 void RespOwnClient::KillClients(RespArguments options, base::Buffer& out, Item* item) const {
-  Filter filter;
+  KillFilter filter;
   const bool is_old = options.size() == 1;  // CLIENT KILL address:port
   if (is_old) {
     filter.address = options[0];

@@ -16,6 +16,8 @@ constexpr uint64_t kUsPerSecond = 1'000'000;
 constexpr uint64_t kSecondsPerDay = 86'400;
 /// Later than any date that a column holds, and far from the end of the type: 17 digits of seconds.
 constexpr int64_t kLastMs = 9'000'000'000'000'000'000;
+/// What a moment before 1970 counts as: long past, and not 0, which in a column means never.
+constexpr int64_t kLongAgoMs = kMsPerSecond;
 
 int64_t NowIn(uint64_t per_second) {
   timespec now;
@@ -107,7 +109,7 @@ int64_t ExpiryFromCell(const model::Value& cell) {
   const std::string_view text = cell.text();
   int64_t seconds = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (parsed.ec == std::errc::result_out_of_range) return text[0] == '-' ? kMsPerSecond : kLastMs;
+  if (parsed.ec == std::errc::result_out_of_range) return text[0] == '-' ? kLongAgoMs : kLastMs;
   if (parsed.ec != std::errc()) return kNever;
   int64_t ms = 0;
   if (parsed.ptr != text.data() + text.size() && *parsed.ptr == '.') {
@@ -116,7 +118,7 @@ int64_t ExpiryFromCell(const model::Value& cell) {
       ms = ms * 10 + (i < digits.size() ? std::clamp(digits[i] - '0', 0, 9) : 0);
     }
   }
-  if (seconds < 0 || text[0] == '-') return kMsPerSecond;
+  if (seconds < 0 || text[0] == '-') return kLongAgoMs;
   if (seconds == 0 && ms == 0) return kNever;
   return SecondsToMs(seconds) + ms;
 }

@@ -78,9 +78,9 @@ std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) con
   return found != containers.end() && (*found)->name() == name ? *found : nullptr;
 }
 
-std::shared_ptr<const Container> Snapshot::FindExpiring(std::string_view title) const {
+std::shared_ptr<const Container> Snapshot::FindExpiring(std::string_view name) const {
   const auto found = std::find_if(expiring.begin(), expiring.end(),
-                                  [&](const auto& one) { return one->name() == title; });
+                                  [&](const auto& one) { return one->name() == name; });
   return found != expiring.end() ? *found : nullptr;
 }
 

@@ -41,14 +41,14 @@ struct Snapshot {
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
   const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
   /// Containers that only say when rows expire: those of RESP's keyspaces, and those of its store.
-  /// Each is found by its title, such as a keyspace's; no memcached key can name it.
+  /// The name of each is its title, such as a keyspace's; no memcached key can name it.
   std::vector<std::shared_ptr<const Container>> expiring;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
 
   /// Null: the rows of the keyspace do not expire.
-  std::shared_ptr<const Container> FindExpiring(std::string_view title) const;
+  std::shared_ptr<const Container> FindExpiring(std::string_view name) const;
 
   /// The keyspace with the longest prefix of the key; null: no prefix fits.
   const Keyspace* FindKeyspace(std::string_view key) const;

@@ -24,7 +24,7 @@ inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`; NULL is empty.
 struct ContainerDefinition {
-  std::string name;
+  std::string name;  ///< Where `only_expires`: the title.
   std::string db;
   std::string table;
   std::string key_columns;

@@ -431,14 +431,14 @@ void Turn::RunOneByOne(engine::Session& session) {
 
 void Turn::RunAlone(engine::Session& session, TurnItem& item) {
   const std::span<TurnItem> one(&item, 1);
-  for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax; ++attempt) {
+  for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
     // A find of the batch runs in a turn that writes as well: in a turn that only reads, its reply
     // would not wait until changes that it has seen are durable.
     if (RunOnce(session, one, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
     is_full_ = false;  // The item alone is to have its answer in this turn.
     if (was_conflict_ && IsConflictTimeUp()) break;
-    if (PauseAfterConflict()) attempt = 0;
+    if (!PauseAfterConflict()) ++attempt;
   }
   GiveUp(one);
 }

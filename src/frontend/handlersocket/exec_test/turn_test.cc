@@ -306,6 +306,30 @@ TEST_F(TurnTest, KillOfTheLastTryIsAnsweredAsSuch) {
   EXPECT_EQ(1u, Stat(Stat::kIncrements));
 }
 
+// The batch has four deadlocks. A conflict with another node takes none of the retries that the
+// request alone has for its deadlocks, and gives none of them back.
+TEST_F(TurnTest, RequestAloneHasThreeRetriesBesideThoseAfterConflicts) {
+  const auto run = [this](const std::string& losses_alone) {
+    const std::string losses = "DDDD" + losses_alone;
+    Peer& peer = Connect();
+    store_.SetHook([losses, seen = std::make_shared<size_t>(0)](const Call& call) {
+      if (call.kind != Call::Kind::kExecute || *seen == losses.size()) return Outcome();
+      if (losses[(*seen)++] == 'D') return engine::fake::Deadlock();
+      Outcome conflict = Outcome::Make(Outcome::Result::kConflict, {model::ErrorCode::kDeadlock});
+      conflict.transaction_lost = true;
+      return conflict;
+    });
+    Send(peer, "1\t=\t1\t2\t1\t0\t+\t1\n");
+    Run();
+    store_.SetHook({});
+    NextTurn();
+    return peer.TakeReplies();
+  };
+  EXPECT_EQ("0\t1\t1\n", run("CDDD"));
+  EXPECT_EQ("1\t1\t149\n", run("DDDCD"));
+  EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
+}
+
 // The last rows are logged when the turn is committed: only then the batch may turn out to be too
 // large.
 TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {

@@ -188,10 +188,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   session.BeginTurn(writes);
   if (!ExecuteAll(session, items)) {
     session.Rollback();
-    DropReplies(items);
-    // The next run finds out again which items wait, as other requests may then run before them.
-    for (TurnItem& each : items) each.client->stopped_at = nullptr;
-    return Transaction::kLost;
+    return TakeBack(items);
   }
   // There is nothing to commit where all writes wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
@@ -207,9 +204,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   was_conflict_ = commit.result == Result::kConflict;
   if (was_conflict_ || (commit.result == Result::kTooLarge && MayFitNextTime(items))) {
     too_large_ = !was_conflict_;
-    DropReplies(items);
-    for (TurnItem& each : items) each.client->stopped_at = nullptr;
-    return Transaction::kLost;
+    return TakeBack(items);
   }
   // A commit of unknown outcome that has no error is that of a turn which has changed nothing, so
   // that nothing can be lost. With an error, the session has not made sure that what its finds have
@@ -227,6 +222,12 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   }
   Finish(items);
   return is_committed ? Transaction::kCommitted : Transaction::kFailed;
+}
+
+Turn::Transaction Turn::TakeBack(std::span<TurnItem> items) {
+  DropReplies(items);
+  for (TurnItem& item : items) item.client->stopped_at = nullptr;
+  return Transaction::kLost;
 }
 
 engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const TurnItem> items) {

@@ -226,6 +226,9 @@ class Turn {
   void Lose(engine::Session& session);
   static void LoseClients(std::span<TurnItem> items, Loss loss);
   Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
+  /// Makes the items, whose transaction is lost, ready to run again. The next run finds out again
+  /// which items wait, as other requests may then run before them.
+  static Transaction TakeBack(std::span<TurnItem> items);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   engine::Outcome EndReads(engine::Session& session);
   /// Whether the items, which were too large for their transaction, may fit when they run again. A

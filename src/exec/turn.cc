@@ -323,7 +323,7 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
       item.item.unit != nullptr ? item.item.unit->is_merged : outcome.on_open_row;
   const bool is_busy = outcome.result == Result::kBusy;
   if (is_busy && !IsBeforePermanent(item)) {
-    item.wait = outcome.waits_elsewhere ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
+    item.WaitFor(outcome);
     client.stopped_at = &item;
     return true;
   }
@@ -371,7 +371,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
   if (outcome.result == Result::kRowLost) return StopMerging();
   if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
-    item.wait = outcome.waits_elsewhere ? TurnItem::Wait::kElsewhere : TurnItem::Wait::kForItsRow;
+    item.WaitFor(outcome);
   } else if (outcome.result == Result::kTooLarge && !alone) {
     too_large_ = true;
   } else if (outcome.result == Result::kConflict) {

@@ -130,6 +130,10 @@ struct TurnItem {
   TurnItem* next_in_row = nullptr;
 
   bool waits() const { return wait != Wait::kNo; }
+  /// Notes that the item waits for the lock that it has met, as the outcome says.
+  void WaitFor(const engine::Outcome& outcome) {
+    wait = outcome.waits_elsewhere ? Wait::kElsewhere : Wait::kForItsRow;
+  }
   /// Whether no turn answers the item as it is: it waits for a lock, opens what is locked, or logs
   /// in.
   bool is_left() const {

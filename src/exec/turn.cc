@@ -184,7 +184,7 @@ void Turn::StartAnew() {
 // Runs all items in one transaction. The replies of a read-only turn, too, are released only at its
 // end, so that a lost transaction can run again.
 Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
-  if (writes) Hold(items);
+  if (writes) HoldGates(items);
   session.BeginTurn(writes);
   if (!ExecuteAll(session, items)) {
     session.Rollback();
@@ -466,7 +466,7 @@ bool Turn::PauseAfterConflict() {
   return true;
 }
 
-void Turn::Hold(std::span<TurnItem> items) {
+void Turn::HoldGates(std::span<TurnItem> items) {
   for (TurnItem& item : items) {
     if (!item.client->out->is_gate_held()) item.client->out->HoldGate();
   }

@@ -273,7 +273,7 @@ class Turn {
   // After another node of a cluster has taken the turn back:
   bool IsConflictTimeUp() const;
   bool PauseAfterConflict();
-  static void Hold(std::span<TurnItem> items);
+  static void HoldGates(std::span<TurnItem> items);
   static void DropReplies(std::span<TurnItem> items);
   /// Counts the answers, which are final, and opens the gates.
   void Finish(std::span<TurnItem> items);

@@ -28,9 +28,8 @@ class ContextWithAuthorities final : public ServersContext {
     if (engine::server::HasOwnAuthorities()) return ServersContext::NewSsl();
     if (!was_said_.exchange(true)) {
       LogError(
-          "a client has asked for TLS on a port that needs certificates, and was refused: ssl_ca "
-          "and "
-          "ssl_capath are empty");
+          "a client has asked for TLS on a port that needs certificates, and was refused: "
+          "ssl_ca and ssl_capath are empty");
     }
     return nullptr;
   }

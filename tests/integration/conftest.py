@@ -132,7 +132,7 @@ def make_server(request):
 
 
 @pytest.fixture
-def cache(tmp_path):
+def lossy_disk(tmp_path):
     """A disk for a server of the test's own; the disk loses or refuses writes."""
     return LostCache(tmp_path)
 

@@ -23,20 +23,20 @@ def violations(server, sale):
 
 
 @pytest.fixture
-def disk_server(make_server, cache):
-    """A server on the disk `cache`, with a row for a sale."""
-    server = make_server(options=[*OPTIONS, *BINLOG_OPTIONS], environment=cache.environment)
+def disk_server(make_server, lossy_disk):
+    """A server on the disk `lossy_disk`, with a row for a sale."""
+    server = make_server(options=[*OPTIONS, *BINLOG_OPTIONS], environment=lossy_disk.environment)
     make_table(server.sql(), "sale", STOCK)
     server.sql().run("FLUSH ENGINE LOGS")
     return server
 
 
-def end_with_a_power_cut(server, cache, sale):
+def end_with_a_power_cut(server, lossy_disk, sale):
     """Plays the sale's last requests, and returns the violations after the power cut."""
     server.kill()
     sale.play()
     sale.close()
-    cache.cut_power(server)
+    lossy_disk.cut_power(server)
     server.start()
     return violations(server, sale)
 
@@ -44,32 +44,32 @@ def end_with_a_power_cut(server, cache, sale):
 @pytest.mark.slow
 @full_and_broken
 @pytest.mark.parametrize("part", ["tests.0", "#ib_redo" if is_mysql() else "ib_logfile"], ids=["binlog", "redo"])
-def test_a_log_that_cannot_be_written(disk_server, cache, part, number):
+def test_a_log_that_cannot_be_written(disk_server, lossy_disk, part, number):
     """Error answers, or a server that stops: acknowledged writes are there either way, even after a power
     cut."""
     sale = Sale(disk_server, "sale", 32)
     sale.play(lambda sale: sale.taken >= 300)
-    cache.refuse(part, number)
+    lossy_disk.refuse(part, number)
     sold = sale.taken
     try:
         sale.play(lambda sale: sale.error_replies >= 32, timeout_s=8)
     except AssertionError:
         # The server waits for space, as it does for SQL; it answers only the requests that were under way.
         assert sale.taken - sold <= 2 * 32, "the log is written all the same"
-    cache.accept()
+    lossy_disk.accept()
     if disk_server.alive():
         sold = sale.taken  # service goes on
         sale.play(lambda sale: sale.taken >= sold + 200, timeout_s=90)
-    assert end_with_a_power_cut(disk_server, cache, sale) == []
+    assert end_with_a_power_cut(disk_server, lossy_disk, sale) == []
 
 
 @full_and_broken
-def test_pages_that_cannot_be_written(disk_server, cache, number):
+def test_pages_that_cannot_be_written(disk_server, lossy_disk, number):
     """The server goes on with the redo log and tries again, or it stops. The test provokes the writes: the
     server is to write out all dirty pages of the table."""
     sale = Sale(disk_server, "sale", 32)
     sale.play(lambda sale: sale.taken >= 300)
-    cache.refuse("/sale/stock.ibd", number)
+    lossy_disk.refuse("/sale/stock.ibd", number)
     disk_server.sql().run("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0")
     disk_server.sql().run("SET GLOBAL innodb_max_dirty_pages_pct = 0")
     wait_until(lambda: not disk_server.alive() or "stock.ibd" in disk_server.log(), 60,
@@ -77,16 +77,16 @@ def test_pages_that_cannot_be_written(disk_server, cache, number):
     if disk_server.alive():
         for accepts in (False, True):
             if accepts:
-                cache.accept()
+                lossy_disk.accept()
             sold = sale.taken
             sale.play(lambda sale, sold=sold: sale.taken >= sold + 200)
         assert not sale.errors
     else:
-        cache.accept()
-    assert end_with_a_power_cut(disk_server, cache, sale) == []
+        lossy_disk.accept()
+    assert end_with_a_power_cut(disk_server, lossy_disk, sale) == []
 
 
-def test_a_table_that_cannot_grow(disk_server, cache):
+def test_a_table_that_cannot_grow(disk_server, lossy_disk):
     """Inserts that need room are answered 135; requests that need no room, in the same pipeline, are done."""
     sql = disk_server.sql("sale")
     sql.run(f"CREATE TABLE orders (id INT PRIMARY KEY, note VARCHAR({ROW_BYTES})) CHARSET latin1"
@@ -102,14 +102,14 @@ def test_a_table_that_cannot_grow(disk_server, cache):
         assert set(replies[1::2]) == {hs.counted(1)}
         return replies[::2]
     assert insert(range(20)) == [hs.OK] * 20
-    cache.refuse("/sale/orders.ibd", errno.ENOSPC)
+    lossy_disk.refuse("/sale/orders.ibd", errno.ENOSPC)
     replies = insert(range(20, 40))
     assert set(replies) <= {hs.OK, FULL} and replies[-1] == FULL
-    cache.accept()
+    lossy_disk.accept()
     refused = [20 + at for at, reply in enumerate(replies) if reply == FULL]
     assert set(insert([*refused, *range(40, 60)])) == {hs.OK}
     disk_server.kill()
-    cache.cut_power(disk_server)
+    lossy_disk.cut_power(disk_server)
     disk_server.start()
     rows = disk_server.sql("sale").rows("SELECT id, LENGTH(note) FROM orders ORDER BY id")
     assert rows == [(b"%d" % number, b"%d" % ROW_BYTES) for number in range(60)]

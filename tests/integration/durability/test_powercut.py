@@ -12,35 +12,35 @@ from lostcache import OPTIONS
 from sale import killed_sale
 
 
-def power_cut(server, cache, rng, db, goal):
+def power_cut(server, lossy_disk, rng, db, goal):
     """One sale that a power cut ends. Returns (violations, bytes lost)."""
     lost = []
     wrong, _ = killed_sale(server, rng, db, goal, connections=(32,),
-                           then=lambda server: lost.append(cache.cut_power(server)))
+                           then=lambda server: lost.append(lossy_disk.cut_power(server)))
     return wrong, sum(lost)
 
 
 @pytest.mark.slow
 @both_logs
-def test_a_power_cut_loses_nothing_that_was_acknowledged(make_server, cache, rng, options):
-    server = make_server(options=[*OPTIONS, *options], environment=cache.environment)
+def test_a_power_cut_loses_nothing_that_was_acknowledged(make_server, lossy_disk, rng, options):
+    server = make_server(options=[*OPTIONS, *options], environment=lossy_disk.environment)
     lost_bytes = 0
     for number in range(scaled(4)):
-        wrong, lost = power_cut(server, cache, rng, f"cut{number}", rng.randint(1, 1000))
+        wrong, lost = power_cut(server, lossy_disk, rng, f"cut{number}", rng.randint(1, 1000))
         assert wrong == [], f"round {number}"
         lost_bytes += lost
     assert lost_bytes > 0  # the cuts have lost bytes
 
 
-def test_the_power_cut_shows_what_was_not_flushed(make_server, cache, rng):
+def test_the_power_cut_shows_what_was_not_flushed(make_server, lossy_disk, rng):
     """The log is written at each commit but flushed once a second: SIGKILL alone would lose nothing."""
     server = make_server(options=[*OPTIONS, "--innodb-flush-log-at-trx-commit=2"],
-                         environment=cache.environment)
-    rounds = (power_cut(server, cache, rng, f"cut{number}", 1500)[0] for number in range(5))
+                         environment=lossy_disk.environment)
+    rounds = (power_cut(server, lossy_disk, rng, f"cut{number}", 1500)[0] for number in range(5))
     assert any(" taken, " in text for wrong in rounds for text in wrong)
 
 
-def test_a_new_file_in_the_place_of_a_deleted_one_has_nothing_of_it(cache, tmp_path):
+def test_a_new_file_in_the_place_of_a_deleted_one_has_nothing_of_it(lossy_disk, tmp_path):
     """The disk notes writes by inode, and a new file may get the inode of a file that was deleted."""
     server = tmp_path / "mysqld"  # the disk looks at servers alone, by their name
     server.symlink_to(sys.executable)
@@ -61,9 +61,9 @@ for attempt in range(1000):
 """
     folder = tmp_path / "data"
     folder.mkdir()
-    done = subprocess.run([server, "-c", program, folder], env={**os.environ, **cache.environment}, capture_output=True,
+    done = subprocess.run([server, "-c", program, folder], env={**os.environ, **lossy_disk.environment}, capture_output=True,
                           text=True, check=True)
     if not done.stdout:
         pytest.skip("this file system gives new files other inodes")
-    cache.cut_power(types.SimpleNamespace(directory=folder))
+    lossy_disk.cut_power(types.SimpleNamespace(directory=folder))
     assert (folder / f"new{int(done.stdout)}").read_bytes() == b""

@@ -12,12 +12,12 @@ pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.s
 
 
 @pytest.mark.parametrize("trouble", sorted(set(TROUBLES)))
-def test_nothing_is_lost_or_done_by_half(make_server, cache, rng, trouble):
+def test_nothing_is_lost_or_done_by_half(make_server, lossy_disk, rng, trouble):
     forgets = trouble in FORGETFUL
     server = make_server(options=[*(FORGETFUL_OPTIONS if forgets else ()), *BINLOG_OPTIONS, *OPTIONS],
-                         environment=cache.environment if forgets else None)
+                         environment=lossy_disk.environment if forgets else None)
     for number in range(scaled(1)):
-        wrong, counted = purchases_in_trouble(trouble, server, cache if forgets else None, f"sale{number}", rng)
+        wrong, counted = purchases_in_trouble(trouble, server, lossy_disk if forgets else None, f"sale{number}", rng)
         assert wrong == [] and counted["applied"] + counted["unknown"] > 0
         server.close_clients()
 

@@ -293,11 +293,11 @@ def test_expired_tokens_are_new_and_go(shop):
 def test_an_answer_that_was_kept_is_durable_when_it_is_given_again(make_server, tmp_path):
     """Other sessions see a commit before it is flushed: here a setting delays the flush until it is asked
     for."""
-    cache = LostCache(tmp_path)
+    lossy_disk = LostCache(tmp_path)
     server = make_server(options=[*OPTIONS, "--handlersocket-tokens=ON",
                                   "--innodb-flush-log-at-timeout=2700",
                                   "--innodb-stats-auto-recalc=OFF"],
-                         environment=cache.environment)
+                         environment=lossy_disk.environment)
     sql = make_stock(server)
     run_packaged(sql, TABLE)
     client = opened(server)
@@ -308,7 +308,7 @@ def test_an_answer_that_was_kept_is_durable_when_it_is_given_again(make_server, 
     sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
     assert opened(server).request(*once("b")) == hs.reply(0, 1, 999)
     server.kill()
-    cache.cut_power(server)
+    lossy_disk.cut_power(server)
     server.start()
     sql = server.sql()
     assert sql.value("SELECT stock FROM shop.stock WHERE id = 1") == b"998"

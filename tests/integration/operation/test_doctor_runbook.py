@@ -45,11 +45,11 @@ def send_update(index, key):
     index.client.send(*find_words(index.id, "=", [key], 1, 0, mod=["U", 9]))
 
 
-def test_a_slow_disk(make_server, cache):
-    server = make_server(options=SLOW_DISK, environment=cache.environment)
+def test_a_slow_disk(make_server, lossy_disk):
+    server = make_server(options=SLOW_DISK, environment=lossy_disk.environment)
     make_table(server)
     index, reader = writer(server), server.hs_rd().opened("d", "t", "", "x")
-    cache.be_slow(15)
+    lossy_disk.be_slow(15)
     values = itertools.count(1)
     with busy(lambda: index.update("=", [1], [next(values)])), busy(lambda: reader.find("=", [1])):
         says(server, "a commit over handlersocket takes", "the disk (iostat -x 1)",
@@ -57,15 +57,15 @@ def test_a_slow_disk(make_server, cache):
 
 
 @pytest.mark.mariadb("MySQL ends a server that cannot write its binary log, as binlog_error_action asks")
-def test_a_disk_that_takes_no_more(make_server, cache):
-    server = make_server(options=[*SLOW_DISK, *BINLOG_OPTIONS], environment=cache.environment)
+def test_a_disk_that_takes_no_more(make_server, lossy_disk):
+    server = make_server(options=[*SLOW_DISK, *BINLOG_OPTIONS], environment=lossy_disk.environment)
     make_table(server)
     index = writer(server)
-    cache.refuse("tests.0", errno.EIO)
+    lossy_disk.refuse("tests.0", errno.EIO)
     values = itertools.count(1)
     with busy(lambda: index.update("=", [1], [next(values)])):
         says(server, "commits over handlersocket have failed", "the error log says why")
-    cache.accept()
+    lossy_disk.accept()
 
 
 @pytest.mark.mariadb("MySQL's semi-synchronous replication is a plugin that has to be installed")

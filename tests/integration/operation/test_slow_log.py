@@ -210,16 +210,16 @@ def test_mysqldumpslow_groups_them(logged):
     assert len(groups) == 1 and "Count: 2" in groups[0] and "KEY `PRIMARY` = ('S')" in groups[0]
 
 
-def test_finds_that_are_held_for_long(make_server, cache):
+def test_finds_that_are_held_for_long(make_server, lossy_disk):
     """Their replies wait for the commit of another worker, on a slow disk."""
-    server = make_server(options=SLOW_DISK, environment=cache.environment)
+    server = make_server(options=SLOW_DISK, environment=lossy_disk.environment)
     log, sql = Logged(server), server.sql()
     sql.run("CREATE DATABASE d")
     sql.run("CREATE TABLE d.t (id INT PRIMARY KEY, x INT NOT NULL) ENGINE=InnoDB")
     sql.run("INSERT INTO d.t VALUES (1, 0)")
     sql.run("SET GLOBAL long_query_time = 0.01")
     writes, reads = server.hs_wr().opened("d", "t", "", "x"), server.hs_rd().opened("d", "t", "", "x")
-    cache.be_slow(30)
+    lossy_disk.be_slow(30)
     values = itertools.count(1)
     with busy(lambda: writes.update("=", [1], [next(values)])), busy(lambda: reads.find("=", [1])):
         wait_until(lambda: "replies held for commits of other connections' /* handlersocket find, connection " in log.file(), 30,

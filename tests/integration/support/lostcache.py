@@ -17,8 +17,8 @@ RECORD = struct.Struct("<QQQ")
 class LostCache:
     """The memory of one server's writes.
 
-        cache = LostCache(tmp_path); server = Server(..., environment=cache.environment)
-        server.start(); ...; server.kill(); cache.cut_power(server)
+        lossy_disk = LostCache(tmp_path); server = Server(..., environment=lossy_disk.environment)
+        server.start(); ...; server.kill(); lossy_disk.cut_power(server)
     """
 
     def __init__(self, directory):

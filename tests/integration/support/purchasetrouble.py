@@ -31,8 +31,8 @@ class Round:
     stocks = (1_000_000, 1_000_000, 500)
     allowed = ""  # refusals besides those that ALWAYS and ALLOWED name
 
-    def __init__(self, trouble, server, cache, db, rng, sellers=()):
-        self.trouble, self.server, self.cache, self.db, self.rng = trouble, server, cache, db, rng
+    def __init__(self, trouble, server, lossy_disk, db, rng, sellers=()):
+        self.trouble, self.server, self.lossy_disk, self.db, self.rng = trouble, server, lossy_disk, db, rng
         self.shop = Shop(server, db, rng, stock=rng.choice(self.stocks), unique=rng.random() < 0.5,
                          filler=ROOMY_ORDER if trouble == "disk" else 0)
         sql = server.sql()
@@ -68,8 +68,8 @@ class Round:
 
     def start_again(self):
         self.server.kill()
-        if self.cache:
-            self.cache.cut_power(self.server)
+        if self.lossy_disk:
+            self.lossy_disk.cut_power(self.server)
         self.server.start()
 
     def vanishing(self):
@@ -83,10 +83,10 @@ class Round:
     def disk_full(self):
         """The orders' table cannot grow for some time; then the power is cut."""
         self.trade.play(self.reached())
-        self.cache.refuse(f"/{self.db}/orders.ibd", errno.ENOSPC)
+        self.lossy_disk.refuse(f"/{self.db}/orders.ibd", errno.ENOSPC)
         full, end = self.books.refused.copy(), time.monotonic() + PLAY_S
         self.trade.play(lambda: (self.books.refused - full).total() > 20 or time.monotonic() > end)
-        self.cache.accept()
+        self.lossy_disk.accept()
         self.trade.play(self.reached(50))
         self.trade.finish()
         self.start_again()
@@ -205,9 +205,9 @@ TROUBLES = ("crash", "crash", "crash", "cut", "cut", "kill", "deadlock", "vanish
 FORGETFUL = ("cut", "disk")  # troubles of a server whose disk forgets what was not flushed
 
 
-def purchases_in_trouble(trouble, server, cache, db, rng):
+def purchases_in_trouble(trouble, server, lossy_disk, db, rng):
     """One round. Returns the violations, and its counts."""
-    return outcome_of(Round(trouble, server, cache, db, rng))
+    return outcome_of(Round(trouble, server, lossy_disk, db, rng))
 
 
 def outcome_of(played):

@@ -39,7 +39,7 @@ class Shop:
     """The private servers and clusters of one process, one for each set of options."""
 
     def __init__(self):
-        self.servers = {}  # options: [server, power cache or None, rounds, its temporary folder]
+        self.servers = {}  # options: [server, lossy disk or None, rounds, its temporary folder]
         self.clusters = {}  # kind: [cluster, rounds]
 
     def server(self, options, loses_cache=False):
@@ -47,14 +47,14 @@ class Shop:
         key = (*options, loses_cache)
         if key not in self.servers:
             folder = tempfile.TemporaryDirectory(prefix="rs-torture-")
-            cache = None
+            lossy_disk = None
             if loses_cache:
                 notes = pathlib.Path(folder.name) / "cache"
                 notes.mkdir()
-                cache = LostCache(notes)
+                lossy_disk = LostCache(notes)
                 options = [*OPTIONS, *options]
-            server = Server("rowsocket", options, environment=cache and cache.environment)
-            self.servers[key] = [server, cache, 0, folder]
+            server = Server("rowsocket", options, environment=lossy_disk and lossy_disk.environment)
+            self.servers[key] = [server, lossy_disk, 0, folder]
             server.start()
         self.servers[key][2] += 1
         return self.servers[key][:2]
@@ -138,10 +138,10 @@ def crash_round(rng, shop, db):
 
 def cut_round(rng, shop, db):
     """A power cut: writes without a flush are gone (H7)."""
-    server, cache = shop.server(rng.choice(([], BINLOG_OPTIONS)), loses_cache=True)
+    server, lossy_disk = shop.server(rng.choice(([], BINLOG_OPTIONS)), loses_cache=True)
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
-                              then=cache.cut_power, seconds_max=SALE_SECONDS_MAX)
+                              then=lossy_disk.cut_power, seconds_max=SALE_SECONDS_MAX)
     return wrong, counts(sale), server
 
 
@@ -208,8 +208,8 @@ def ddl_round(rng, shop, db):
 def purchase_round(rng, shop, db):
     """Purchases of several rows by groups and transactions beside one trouble (G2)."""
     trouble = rng.choice(TROUBLES)
-    server, cache = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS], trouble in FORGETFUL)
-    wrong, counted = purchases_in_trouble(trouble, server, cache, db, rng)
+    server, lossy_disk = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS], trouble in FORGETFUL)
+    wrong, counted = purchases_in_trouble(trouble, server, lossy_disk, db, rng)
     return wrong, counted, server
 
 

@@ -208,13 +208,13 @@ def _take_usage(cursor, reading):
 
 def parts(hot_rows_s=HOT_ROWS_S, clients=0, server=False):
     """The parts of a reading behind the counters, by name: each takes a cursor and the reading."""
-    parts = {"latencies": _take_latencies,
-             "connections": lambda cursor, reading: _take_connections(cursor, reading, clients),
-             "hot_rows": lambda cursor, reading: _take_hot_rows(cursor, reading, hot_rows_s),
-             "usage": _take_usage, "threads": _take_threads}
+    takers = {"latencies": _take_latencies,
+              "connections": lambda cursor, reading: _take_connections(cursor, reading, clients),
+              "hot_rows": lambda cursor, reading: _take_hot_rows(cursor, reading, hot_rows_s),
+              "usage": _take_usage, "threads": _take_threads}
     if server:
-        parts.update(server=_take_server, upkeep=upkeep.take, limits=accounts.take, installed=_take_installed)
-    return {**parts, "replication": _take_replication}
+        takers.update(server=_take_server, upkeep=upkeep.take, limits=accounts.take, installed=_take_installed)
+    return {**takers, "replication": _take_replication}
 
 
 def sees_all(reading):

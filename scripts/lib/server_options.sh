@@ -25,21 +25,23 @@ user_option() {
   ((found == 0)) && printf '%s\n' "$value"
 }
 
-# The port that the documents' examples use, where it is free, else the other one.
-documented_or() { if port_is_free "$1"; then echo "$1"; else echo "$2"; fi; }
+# The port that the documents' examples use, where it is free and start has not lost such ports, else the other one.
+documented_or() { if [[ -z ${leaves_documented_ports-} ]] && port_is_free "$1"; then echo "$1"; else echo "$2"; fi; }
 
-# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller chose any of
-# them but RESP's, for which start does not wait: only the caller can change a port that is taken then. With ROWSOCKET_DOCUMENTED_PORTS, the ports of the
-# documents where they are free.
+# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller chose
+# any of them but RESP's: only the caller can change a port that is taken then. With ROWSOCKET_DOCUMENTED_PORTS, the ports
+# of the documents where they are free; waits_for_resp=1 if RESP's is one that the caller has not chosen, because start
+# does not wait for one that the caller has.
 choose_ports() {
   local name fixed free
+  waits_for_resp=0
   mapfile -t free < <(free_ports 5)
   sql_port=${free[0]} hs_port=${free[1]} hs_port_wr=${free[2]} memcached_port=${free[3]} resp_port=0
   if [[ -n ${ROWSOCKET_DOCUMENTED_PORTS-} ]]; then
     hs_port=$(documented_or 9998 "$hs_port")
     hs_port_wr=$(documented_or 9999 "$hs_port_wr")
     memcached_port=$(documented_or 11211 "$memcached_port")
-    resp_port=$(documented_or 6379 "${free[4]}")
+    resp_port=$(documented_or 6379 "${free[4]}") waits_for_resp=1
   fi
   ports_fixed=0
   for name in port handlersocket_port handlersocket_port_wr daemon_memcached_port; do
@@ -52,7 +54,7 @@ choose_ports() {
       daemon_memcached_port) memcached_port=$fixed ;;
     esac
   done
-  if fixed=$(user_option resp_port "$@"); then resp_port=$fixed; fi
+  if fixed=$(user_option resp_port "$@"); then resp_port=$fixed waits_for_resp=0; fi
   fixed=$(user_option daemon_memcached_option "$@") || return 0
   if [[ $fixed =~ -p\ *([0-9]+) ]]; then
     ports_fixed=1 memcached_port=${BASH_REMATCH[1]}

@@ -1,5 +1,6 @@
 """The places to listen on: addresses, IPv6, UNIX sockets; a place that is not free is an error at start."""
 
+import contextlib
 import os
 import socket
 import stat
@@ -8,6 +9,7 @@ import pymysql
 import pytest
 
 import hs
+import resp
 from hs import refused
 from server import StartFailed
 
@@ -204,6 +206,16 @@ def test_install_that_fails_answers_the_reason_itself(make_server, occupied):
     server = make_server("none", options=[f"--loose-handlersocket-port={occupied}"])
     with pytest.raises(pymysql.MySQLError, match="something else listens there"):
         server.sql().run("INSTALL PLUGIN handlersocket SONAME 'rowsocket.so'")
+
+
+@pytest.mark.ours
+def test_a_documented_port_that_is_taken_meanwhile_is_left(make_server):
+    """scripts/server, which looks for free ports, does not see a socket that is bound and does not listen."""
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):  # Another program has it: there is nothing to take.
+            taken.bind(("127.0.0.1", 6379))
+        server = make_server(environment={"ROWSOCKET_DOCUMENTED_PORTS": "1"})
+        assert resp.Client(int(server.env["RESP_PORT"])).ask("PING") == "PONG"
 
 
 def test_a_server_that_was_killed_keeps_no_port(make_server):

@@ -276,6 +276,7 @@ class WatchProbe {
       if (watched.changes_one_row) {
         turn_.items().back().item.request.find.modification = model::Modification::kIncrement;
       }
+      turn_.Added();
     }
   }
 

@@ -48,17 +48,25 @@ ItemRun* ItemRuns::Begin(const TurnItem& item) {
   return &uncounted_;
 }
 
-// A unit is a run by itself, as are an item that is no request and one that the lane has handed
-// back, and nobody joins them: `index` is null then, which no request's index is. What a find is
-// compared with is in local variables, because this loop is most of what watching a find costs
-// (adr/0024): kNoTime where the items of the run's client are counted apart, which only further
-// items of that client join.
-void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
+void ItemRuns::Take(const Turn& turn) {
   runs_.clear();
   oldest_ns_ = INT64_MAX;
   finished_ = 0;
   lacks_memory_ = false;
   uncounted_ = {};
+  if (turn.writes())
+    TakeItems</*kWrites=*/true>(turn);
+  else
+    TakeItems</*kWrites=*/false>(turn);
+}
+
+// A unit is a run by itself, as are an item that is no request and one that the lane has handed
+// back, and nobody joins them: `index` is null then, which no request's index is. What a find is
+// compared with is in local variables, because this loop is most of what watching a find costs
+// (adr/0024): kNoTime where the items of the run's client are counted apart, which only further
+// items of that client join. A turn that only reads is not searched for writes.
+template <bool kWrites>
+void ItemRuns::TakeItems(const Turn& turn) {
   ItemRun* run = &uncounted_;
   const engine::Index* index = nullptr;
   const TurnClient* client = nullptr;  // The client of the run's first item.
@@ -66,13 +74,15 @@ void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
   int64_t joins_ns = kNoTime;
   uint32_t verb = 0, count = 0;
   uint64_t rows_read = 0;
-  for (const TurnItem& item : items) {
+  for (const TurnItem& item : turn.items()) {
     if (!item.is_finished()) continue;
     const bool is_alike = item.item.index == index && item.item.verb == verb &&
                           item.item.kind == Item::Kind::kRequest && item.item.unit == nullptr;
-    const bool is_of_run = is_alike && item.client->joins_ns == joins_ns &&
-                           item.client->frontend->account() == account;
-    if (!is_of_run && !(is_alike && item.client == client)) [[unlikely]] {
+    const bool is_of_run =
+        is_alike &&
+        ((item.client->joins_ns == joins_ns && item.client->frontend->account() == account) ||
+         item.client == client);
+    if (!is_of_run) [[unlikely]] {
       End(run, std::exchange(count, 0), std::exchange(rows_read, 0));
       run = Begin(item);
       const bool is_joined = run->unit == nullptr && run->lock_ns == 0;
@@ -88,7 +98,7 @@ void ItemRuns::Take(const Turn& turn, const std::vector<TurnItem>& items) {
       ++run->errors;
       rows = 0;  // An item of a batch whose commit failed has the rows of its execution still.
     }
-    if (!item.item.request.is_write()) {
+    if (!kWrites || !item.item.request.is_write()) {
       rows_read += rows;
       continue;
     }

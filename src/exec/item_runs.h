@@ -46,7 +46,7 @@ struct ItemRun {
 class ItemRuns {
  public:
   /// Makes the runs of a turn that has run, in place of those of the turn before.
-  void Take(const Turn& turn, const std::vector<TurnItem>& items);
+  void Take(const Turn& turn);
 
   /// TurnClient::since_ns of the turn's oldest item that is finished; INT64_MAX: none is.
   int64_t oldest_ns() const { return oldest_ns_; }
@@ -56,6 +56,8 @@ class ItemRuns {
   auto end() const { return runs_.end(); }
 
  private:
+  template <bool kWrites>
+  void TakeItems(const Turn& turn);
   ItemRun* Begin(const TurnItem& item);
   void End(ItemRun* run, uint32_t items, uint64_t rows_read);
 

@@ -32,7 +32,8 @@ class ItemRunsTest : public testing::Test {
   }
 
   std::vector<ItemRun> Runs(const std::vector<TurnItem>& items) {
-    runs_.Take(turn_, items);
+    Fill(&turn_, items);
+    runs_.Take(turn_);
     return {runs_.begin(), runs_.end()};
   }
 

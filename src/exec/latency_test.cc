@@ -33,7 +33,9 @@ class LatencyTest : public testing::Test {
     StatBlock stat_block(stats);
     CommitBoard commits;
     ItemRuns runs;
-    runs.Take(Turn(stat_block, commits), items);
+    Turn turn(stat_block, commits);
+    Fill(&turn, items);
+    runs.Take(turn);
     block.AddTurn(runs, times, sent_ns);
   }
 

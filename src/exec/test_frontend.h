@@ -1,8 +1,10 @@
-// For tests of what is counted of turns: clients that have an account, and send nothing.
+// For tests of what is counted of turns: clients that have an account, and send nothing; a turn of
+// items.
 #pragma once
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "exec/turn.h"
 
@@ -27,6 +29,15 @@ inline TurnClient ClientOf(SilentFrontend& frontend) {
   TurnClient client;
   client.frontend = &frontend;
   return client;
+}
+
+/// Puts `items`, as they are, in place of those of `turn`.
+inline void Fill(Turn* turn, const std::vector<TurnItem>& items) {
+  turn->Clear();
+  for (const TurnItem& item : items) {
+    turn->items().push_back(item);
+    turn->Added();
+  }
 }
 
 }  // namespace rowsocket::exec

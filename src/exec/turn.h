@@ -191,6 +191,8 @@ class Turn {
   const std::vector<TurnItem>& items() const { return items_; }
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
+  /// Whether one of the items, or one that was dropped or moved since, is a write.
+  bool writes() const { return writes_; }
   /// Executes the items. Where memory runs out, everything is rolled back, and all clients are
   /// lost.
   void Run(engine::Session& session);

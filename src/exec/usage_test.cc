@@ -36,7 +36,8 @@ class UsageTest : public testing::Test {
   }
 
   void AddTurn(UsageBlock& block, const std::vector<TurnItem>& items, int64_t answered_ns) {
-    runs_.Take(turn_, items);
+    Fill(&turn_, items);
+    runs_.Take(turn_);
     block.AddTurn(runs_, answered_ns);
   }
 

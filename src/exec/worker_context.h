@@ -89,7 +89,7 @@ struct WorkerCore {
   /// and nothing is logged.
   void NoteTurn(const Turn& turn, int64_t answered_ns, engine::Session* session) {
     const std::vector<TurnItem>& items = turn.items();
-    runs_.Take(turn, items);
+    runs_.Take(turn);
     load.CountRequests(runs_.finished());
     hot_rows.AddTurn(turn, items);
     usage.AddTurn(runs_, answered_ns);

@@ -324,7 +324,7 @@ bool ComparisonValue::Holds(Field* field, model::CompareOp op) {
   const int order = Compare(field);
   switch (op) {
     case model::CompareOp::kEq:
-      return order == 0 && !never_equal_;
+      return order == 0 && !never_equal_ && !loses_date_;
     case model::CompareOp::kNe:
       return order != 0 || never_equal_;
     case model::CompareOp::kGt:

@@ -62,8 +62,6 @@ class ComparisonValue {
   /// A text with characters that the column's character set does not have: SQL refuses to order by
   /// it, and it equals nothing.
   bool has_foreign_characters() const { return has_foreign_characters_; }
-  /// Whether a TIME would be stored without the date of the value, by which `=` does not find it.
-  bool loses_date() const { return loses_date_; }
   /// Whether no column can hold the value.
   bool never_equal() const { return never_equal_; }
 
@@ -105,6 +103,8 @@ class ComparisonValue {
   /// A text that is no label of the ENUM or SET: every row differs from it.
   bool is_no_label_ = false;
   bool is_duration_ = false;  ///< kTime: a TIME, not a date.
+  /// kTime: a TIME would be stored without the date of the value. MariaDB's SQL then calls no row
+  /// equal to the value, and gives the value the place of its time in the order.
   bool loses_date_ = false;
   THD* thd_ = nullptr;
   std::string_view text_;

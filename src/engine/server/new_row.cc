@@ -269,7 +269,7 @@ bool NewRow::StoreKey(Field* field, const model::Value& value) {
   key_.Prepare(thd_.get(), field, value);
   thd_.SetStrict(true);
   return StoreCell(thd_.get(), field, value) &&
-         IsSame(field, key_.Holds(field, model::CompareOp::kEq) && !key_.loses_date());
+         IsSame(field, key_.Holds(field, model::CompareOp::kEq));
 }
 
 bool NewRow::IsSame(const Field* field, bool is_same) {

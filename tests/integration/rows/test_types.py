@@ -283,3 +283,19 @@ def test_a_text_that_only_begins_with_a_time_is_equal_to_none(sql, wr):
         assert wr("t", "", "id", "x").rows(">=", [0], 9, 0, filters=[("F", "=", 0, text)]) == []
         assert wr("t", "kx", "id").delete("=", [text], 9) == counted(0)
     assert wr("t", "kx", "id").rows("=", ["10:11:12"], 9) == [(b"3",)]
+
+
+@pytest.mark.bundled_wrong(9)
+def test_a_date_with_a_time_is_equal_to_the_times_that_sql_calls_equal(sql, wr):
+    """To no time in MariaDB, where it has the place of its time in the order, and to its time in MySQL."""
+    sql.run("CREATE TABLE t (id INT PRIMARY KEY, x TIME, KEY kx (x))")
+    sql.run("INSERT INTO t VALUES (1, '09:00:00'), (2, '10:00:00'), (3, '11:00:00')")
+    found, filtered = wr("t", "kx", "id"), wr("t", "", "id", "x")
+    for text in ("2024-01-01 10:00:00", *([] if is_mysql() else ["2024-01-01T10:00:00"])):  # MySQL compares the second as a text.
+        oracle.check(sql, found, "t", "x", text, ops=("=", ">", ">=", "<", "<="))
+        for op in ("=", "!=", ">", ">=", "<", "<="):
+            expected = sql.rows(f"SELECT id FROM t WHERE x {op} '{text}' ORDER BY id")
+            assert filtered.rows(">=", [0], 9, 0, filters=[("F", op, 0, text)]) == expected, (op, text)
+        equal = sql.rows("SELECT id FROM t WHERE x = %s", text)
+        assert found.delete("=", [text], 9) == counted(len(equal)), text
+        sql.run("INSERT IGNORE INTO t VALUES (2, '10:00:00')")

@@ -485,3 +485,12 @@ def test_nobody_is_told_to_kill_replication():
 def test_a_prepared_transaction_without_a_session():
     text = held_by(thread=0)
     assert "XA has prepared holds rows for which 1 wait, since 90 s" in text and "XA RECOVER" in text and "KILL" not in text
+
+
+def test_large_replies():
+    def sends(sent, rows):
+        return found(counters={"bytes_sent": sent}, now={"tables": [
+            {"plugin": "handlersocket", "table_schema": "d", "table_name": "t", "index_name": "PRIMARY", "requests": rows, "writes": 0,
+             "rows_read": rows, "rows_changed": 0, "errors": 0, "lock_waits": 0, "time_us": 1000 * rows}]})
+    assert "sends 80 MB/s, 8000 kB for each row in the mean; requests take longest by index d.t PRIMARY" in sends(800_000_000, 100)
+    assert sends(800_000_000, 100_000) == "" and sends(80_000_000, 10) == ""

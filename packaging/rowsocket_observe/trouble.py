@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, blockers, certificates, failures, rates, replicas, unseen, upkeep
+from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, replicas, unseen, upkeep
 
 # A rule tells what has reached its thresholds. The microseconds are means of what was asked between the readings.
 SLOW_COMMIT_US = 10_000
@@ -467,7 +467,8 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          counter("connections_lost"), tables_are_waited_for, whole_tables_are_waited_for, rows_are_waited_for,
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
          certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
-         the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, counter("slow_requests"),
+         the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,
+         counter("slow_requests"),
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          replicas.the_replica_has_stopped, replicas.the_replica_is_behind, failures.requests_fail,

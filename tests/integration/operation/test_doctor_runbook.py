@@ -395,3 +395,19 @@ def test_a_table_that_is_changed_while_clients_use_it(make_server):
         says(server, "were answered idxnum in the last", ", at d.t by_x", "clients ask for an index that there is not")
         sql.run("CREATE TRIGGER d.tr BEFORE UPDATE ON d.t FOR EACH ROW SET NEW.x = 1")
         says(server, "were answered trigger in the last", ", at d.t PRIMARY", "the table has a trigger")
+
+
+def test_large_rows_that_make_others_wait(make_server):
+    server = make_server(options=["--max-allowed-packet=64M"])
+    sql = make_table(server)
+    sql.run("CREATE TABLE d.big (id INT PRIMARY KEY, v LONGBLOB) ENGINE=InnoDB")
+    sql.run("INSERT INTO d.big VALUES (1, REPEAT('x', 8000000))")
+    small, big = server.hs_rd().opened("d", "t", "", "x"), server.hs_rd().opened("d", "big", "", "v")
+    find = line(*find_words(big.id, "=", [1], 1, 0))
+
+    def read_large():
+        big.client.sock.sendall(find)
+        while not big.client.sock.recv(1 << 20).endswith(b"\n"):
+            pass
+    with busy(read_large), busy(lambda: small.find("=", [1])):
+        says(server, "handlersocket sends", "requests take longest by index d.big PRIMARY", "the columns that they need")

@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include <algorithm>
-#include <functional>
 
+#include "exec/key_hash.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
 
 LoginSource LoginSource::FromPeer(const net::Peer& peer, std::string_view user) {
   LoginSource source;
-  source.name = std::hash<std::string_view>{}(user);
+  source.name = HashText(0, user);
   if (peer.is_unix) {
     source.kind = Kind::kUser;
     source.number = peer.uid;

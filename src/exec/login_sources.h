@@ -15,6 +15,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "exec/key_hash.h"
 #include "net/peer.h"
 
 namespace rowsocket::exec {
@@ -34,9 +35,7 @@ struct LoginSource {
 
   struct Hash {
     size_t operator()(const LoginSource& source) const {
-      constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-      return ((source.number + static_cast<uint64_t>(source.kind)) * kOdd ^ source.name) * kOdd >>
-             16;
+      return Mix(Mix(source.number + static_cast<uint64_t>(source.kind)) ^ source.name);
     }
   };
 };

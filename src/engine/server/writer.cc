@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "engine/server/foreign_keys.h"
@@ -287,7 +287,7 @@ Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find&
 int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   handler* file = open.table->file;
   positions_.clear();
-  std::unordered_set<std::string> seen;
+  std::set<std::string> seen;         // Not by a hash: clients choose the keys that positions have.
   constexpr size_t kSeenBytes = 100;  // What the set takes for a position, about.
   const size_t row_bytes = file->ref_length + (may_repeat ? kSeenBytes : 0);
   size_t bytes = 0;

@@ -1,7 +1,6 @@
 #include "engine/server/writer.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -191,14 +190,15 @@ Outcome Writer::Insert(OpenTable& open, IndexState& index, const model::Insert& 
   return WriteRow(table);
 }
 
-// InnoDB returns the same error where the AUTO_INCREMENT numbers of a table (of 64 bits) are used
-// up and where it does not get their lock, because an INSERT ... SELECT has it.
+// InnoDB returns the same error where the AUTO_INCREMENT numbers of a column are used up and where
+// it does not get their lock, because an INSERT ... SELECT has it.
 int Writer::AutoIncrementError(TABLE* table) {
   handler* file = table->file;
-  const bool is_used_up = file->info(HA_STATUS_AUTO) != 0 ||
-                          file->stats.auto_increment_value == std::numeric_limits<ulonglong>::max();
+  const Field* column = table->found_next_number_field;
+  const bool is_used_up = column == nullptr || file->info(HA_STATUS_AUTO) != 0 ||
+                          file->stats.auto_increment_value >= column->get_max_int_value();
   const bool waits = IsInnodb(*table) && !is_used_up;
-  return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_READ_FAILED;
+  return waits ? HA_ERR_LOCK_WAIT_TIMEOUT : HA_ERR_AUTOINC_ERANGE;
 }
 
 Outcome Writer::WriteRow(TABLE* table) {
@@ -442,7 +442,12 @@ Outcome Writer::InsertEdited(OpenTable& open, IndexState& index, const model::Ed
   if (!new_row_.InsertEdited(table, index, edit, changes)) return statement_.ServerFailure();
   const ExplicitZero explicit_zero(thd_.get());
   const Outcome outcome = WriteRow(table);
-  *again = outcome.error == model::Error::Engine(HA_ERR_FOUND_DUPP_KEY);
+  // Another session has inserted the row meanwhile, unless the server says that the value of
+  // another unique index is there already.
+  if (outcome.error == model::Error::Engine(HA_ERR_FOUND_DUPP_KEY)) {
+    const uint key = table->file->get_dup_key(HA_ERR_FOUND_DUPP_KEY);
+    *again = key == index.key() || key >= table->s->keys;
+  }
   NewRow::EndInsert(table);
   return outcome;
 }

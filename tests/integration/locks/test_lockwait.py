@@ -291,7 +291,7 @@ def test_a_counter_that_is_used_up_is_no_lock(server, db, sql):
     client = server.hs_wr()
     assert client.open_index(0, db, "ai", "", "v") == hs.OK
     waits = sql.status("Handlersocket_lock_waits")
-    assert client.insert(0, [7]) == hs.refused(1, "166")
+    assert client.insert(0, [7]) == hs.refused(1, "167")
     assert sql.error("INSERT INTO ai (v) VALUES (7)") == 1467
     assert sql.status("Handlersocket_lock_waits") == waits
 

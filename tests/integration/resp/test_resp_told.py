@@ -156,3 +156,15 @@ def test_containers_hold_what_they_tell(containers, sql):
         assert str(containers.ask(*command)).startswith(("CONSTRAINT", "ERR")), command
     assert [sql.rows(f"SELECT v FROM told_{number}")[0][0] for number in range(5)] == [b"1", b"1.00", b"1", b"1", b"1"]
     assert containers.ask("INCRBYFLOAT", "told_1/a", "0.12") == b"1.12" and containers.ask("GET", "told_1/a") == b"1.12"
+
+
+@pytest.mark.parametrize("kind, last", [("TINYINT", 127), ("BIGINT UNSIGNED", 2 ** 64 - 1)])
+def test_numbers_that_are_used_up_are_no_lock(client, sql, kind, last):
+    """The row is found by another key than that of its AUTO_INCREMENT, of which SQL then says that it is used up."""
+    sql.run(f"CREATE TABLE told (id {kind} AUTO_INCREMENT PRIMARY KEY, k VARBINARY(20) UNIQUE NOT NULL, v INT)")
+    sql.run(f"INSERT INTO told VALUES ({last}, 'a', 1)")
+    for _ in range(2):
+        answer = str(client.ask("HSET", "shop.told@k:z", "v", "1"))
+        assert answer.startswith("CONSTRAINT") and "(1062)" in answer or "(167)" in answer, answer
+    assert client.ask("HSET", "shop.told@k:a", "v", "2") == 0
+    assert sql.rows("SELECT k, v FROM told") == [(b"a", b"2")]

@@ -96,6 +96,16 @@ def test_names_of_every_kind(sql, wr):
     assert wr(table, key, "a.b/c").rows("=", [2]) == [(b"2",)]
 
 
+@pytest.mark.bundled_wrong(9, some=True)
+@pytest.mark.parametrize("table", ["a.b", "c/d", "e\\f", "~g"])
+def test_names_that_have_characters_of_a_path(server, db, sql, wr, rd, table):
+    sql.run(f"CREATE TABLE `{table}` (id INT PRIMARY KEY, v INT)")
+    assert wr(table, "", "id,v").insert(1, 2) == OK
+    assert rd(table, "", "id,v").rows("=", [1]) == sql.rows(f"SELECT * FROM `{table}`")
+    for name in ("../t", "./t", "d/../t", "t/", "/etc/passwd"):
+        assert server.hs_rd().open_index(0, db, name, "", "id").code != 0, name
+
+
 def test_full_text_index_follows_writes(sql, wr):
     sql.run("CREATE TABLE t (id INT PRIMARY KEY, x TEXT, FULLTEXT (x))")
     index = wr("t", "", "id,x")

@@ -170,9 +170,9 @@ inline void BeginStatementOfVectorIndexTable([[maybe_unused]] THD* thd,
 
 inline bool IsTableName(std::string_view name) {
 #if ROWSOCKET_LINE == 1108
-  return !Lex_ident_table::check_name({name.data(), name.size()}, /*check_for_path_chars=*/true);
+  return !Lex_ident_table::check_name({name.data(), name.size()}, /*check_for_path_chars=*/false);
 #elif ROWSOCKET_LINE == 1011
-  return !check_table_name(name.data(), name.size(), /*check_for_path_chars=*/true);
+  return !check_table_name(name.data(), name.size(), /*check_for_path_chars=*/false);
 #else
 #error "Which side does this line of MariaDB take? See the first lines"
 #endif

@@ -30,7 +30,8 @@ constexpr std::string_view MeaningOf(int number) {
     case 139:  // HA_ERR_TO_BIG_ROW, HA_ERR_TOO_BIG_ROW
     case 181:  // HA_ERR_UNDO_REC_TOO_BIG
       return "the row is too large";
-    case 160:  // HA_ERR_NO_PARTITION_FOUND
+    case 160:   // HA_ERR_NO_PARTITION_FOUND
+    case 1526:  // ER_NO_PARTITION_FOR_GIVEN_VALUE
       return "no partition of the table takes the row";
     case 167:  // HA_ERR_AUTOINC_ERANGE
       return "the AUTO_INCREMENT value is out of range";

@@ -29,6 +29,8 @@ model::Error EngineError(int number) {
     // A text that is no geometry has this number in a handler.
     case HA_ERR_NULL_IN_SPATIAL:
       return model::Error::Engine(ER_CANT_CREATE_GEOMETRY_OBJECT);
+    case HA_ERR_NO_PARTITION_FOUND:
+      return model::Error::Engine(ER_NO_PARTITION_FOR_GIVEN_VALUE);
     default:
       return model::Error::Engine(number);
   }

@@ -116,6 +116,8 @@ constexpr bool IsOfTable(int number) {
     case 159:  // HA_ERR_TABLE_DEF_CHANGED
     case 180:  // HA_ERR_INDEX_CORRUPT
     case 194:  // HA_ERR_TABLESPACE_MISSING; HA_ERR_SE_OUT_OF_MEMORY (MySQL)
+    case 195:  // HA_ERR_TABLE_CORRUPT (MySQL)
+    case 197:  // HA_ERR_TABLESPACE_MISSING (MySQL); HA_ERR_COMMIT_ERROR (MariaDB)
     // No memory, also none for locks; too many transactions:
     case 128:  // HA_ERR_OUT_OF_MEM
     case 147:  // HA_ERR_LOCK_TABLE_FULL

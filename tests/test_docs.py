@@ -145,6 +145,14 @@ def test_the_documents_ports_are_taken_where_they_are_free(tmp_path):
 
 
 @pytest.mark.ours
+@pytest.mark.parametrize("option", ["--resp=OFF", "--loose-resp=0"])
+def test_resp_that_is_kept_out_is_not_waited_for(option):
+    text = (f'. "{REPOSITORY}/scripts/lib/server_ports.sh"; . "{REPOSITORY}/scripts/lib/server_options.sh";'
+            f' choose_ports {option}; echo "$resp_port $waits_for_resp"')
+    assert run("bash", "-c", text, ROWSOCKET_DOCUMENTED_PORTS="1").split() == ["0", "0"]
+
+
+@pytest.mark.ours
 def test_quickstart_once_that_is_ended_leaves_no_server(own_cache):
     with subprocess.Popen([REPOSITORY / "scripts/quickstart", "--once"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -55,6 +55,9 @@ choose_ports() {
     esac
   done
   if fixed=$(user_option resp_port "$@"); then resp_port=$fixed waits_for_resp=0; fi
+  # --resp=OFF keeps the plugin out.
+  fixed=$(user_option resp "$@") || fixed=ON
+  if [[ ${fixed^^} =~ ^(OFF|0|FALSE)$ ]]; then resp_port=0 waits_for_resp=0; fi
   fixed=$(user_option daemon_memcached_option "$@") || return 0
   if [[ $fixed =~ -p\ *([0-9]+) ]]; then
     ports_fixed=1 memcached_port=${BASH_REMATCH[1]}

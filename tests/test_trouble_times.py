@@ -55,5 +55,5 @@ def test_a_limit_of_threads_in_innodb():
     def said(limit):
         return found(now={"latencies": latency(50, execute=400_000), "server": {"innodb_thread_concurrency": limit}})
     text = said("1")
-    assert "innodb_thread_concurrency is 1: where more threads are busy" in text and "= 0; else scans and long ranges" in text
+    assert "innodb_thread_concurrency is 1: where more threads are busy" in text and "= 0; otherwise scans and long ranges" in text
     assert "innodb_thread_concurrency" not in said("0")

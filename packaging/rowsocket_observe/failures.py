@@ -27,7 +27,7 @@ ERRORS = {
                         " VERSIONING",
     "errors_unserved": "the library does not do this in this server: let clients use SQL for it (MYSQL.md)",
     "errors_unavailable": "H says so where the server does not take the finds or writes of which it asks, as it should where the"
-                          " server is read_only; else a replica is behind, or has stopped: SHOW REPLICA STATUS",
+                          " server is read_only; otherwise a replica is behind, or has stopped: SHOW REPLICA STATUS",
     "errors_killed": "somebody, or a program that ends statements (pt-kill), uses KILL on the library's threads: let it leave out"
                      " the users handlersocket, memcached and resp of SHOW PROCESSLIST",
 }

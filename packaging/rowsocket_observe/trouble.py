@@ -36,7 +36,8 @@ NEW_CONNECTIONS_PER_SECOND = 200
 REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
 REDO_LOG_SHARE = 0.85  # of what the redo log takes before writes wait for pages to be written
 
-WHO_HOLDS = "MariaDB tells who holds the lock behind INSTALL SONAME 'metadata_lock_info'"
+WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information_schema.METADATA_LOCK_INFO shows who holds"
+             " the lock")
 
 
 # Counters of each plugin that are to stand still, or nearly: how often a second is too often (0: at all), what that means, and
@@ -336,7 +337,7 @@ def _few_threads_in_innodb(look):
     """For the beginning of what to do. MariaDB has no such variable any more."""
     limit = int(look.now.server.get("innodb_thread_concurrency") or 0)
     return (f"innodb_thread_concurrency is {limit}: where more threads are busy, those of SQL among them, requests wait to enter"
-            " InnoDB, until SET GLOBAL innodb_thread_concurrency = 0; else " if limit else "")
+            " InnoDB, until SET GLOBAL innodb_thread_concurrency = 0; otherwise " if limit else "")
 
 
 def turns_are_long(look):
@@ -458,7 +459,7 @@ def a_row_is_hot(look):
             merged = int(hottest["merged"]) / max(1, int(hottest["requests"]))
             yield (f"{share:.0%} of what is asked of the hot rows over {plugin} is for one: {hottest['table_schema']}."
                    f"{hottest['table_name']} {hottest['index_name']} {hottest['key_text']}; {merged:.0%} of it is merged",
-                   "in a flash sale that is as it should be; else find who asks, and let them keep the row for a moment"
+                   "in a flash sale that is as it should be; otherwise find who asks, and let them keep the row for a moment"
                    if merged > 0.5 else _why_unmerged(look, plugin))
 
 

@@ -22,6 +22,5 @@
 #define ROWSOCKET_LINE (MYSQL_VERSION_ID / 100)
 
 #if ROWSOCKET_LINE != 907
-#error \
-    "This file knows MySQL 9.7 only: see its first lines, and docs/adr/0004-supported-versions.md"
+#error "This file knows MySQL 9.7 only: see its first lines, and docs/CHANGING.md"
 #endif

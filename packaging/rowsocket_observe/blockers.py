@@ -136,3 +136,9 @@ def of_whole_tables(connection):
             found.setdefault(one["thread"], {**one, "what": ".".join(table)})
     executing = [one for one in found.values() if one["query"]]
     return (executing or list(found.values()))[:SHOWN]
+
+
+def end_of(one, otherwise):
+    """What to do about a session that holds something."""
+    return ("it is replication, which KILL would stop: wait for it, or look at the source"
+            if str(one["user"] or "").startswith(REPLICATION) else otherwise)

@@ -184,3 +184,9 @@ def summary(before, after):
                       "overcount": int(row["overcount"])}
                      for row in hot[:ROWS_SHOWN]],
     }
+
+
+def such_as(look, state, order, where=lambda row: True):
+    """The first connection in this state by an order, for an end of a sentence; empty where none is known."""
+    rows = [row for row in look.now.clients if row["state"] == state and where(row)]
+    return f" (such as {who(max(rows, key=order))})" if rows else ""

@@ -4,7 +4,7 @@ Each rule takes a Look and yields pairs of what is wrong and what to do. The ord
 """
 import dataclasses
 
-from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, replicas, unseen, upkeep
+from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, replicas, unseen, upkeep, waits
 
 # A rule tells what has reached its thresholds. The microseconds are means of what was asked between the readings.
 SLOW_COMMIT_US = 10_000
@@ -21,7 +21,6 @@ NEAR_LIMIT_SHARE = 0.9  # of a limit
 UNREAD_BYTES = 64 << 10  # of replies, in both readings
 BATCH_STANDS_STILL_MS = 1000
 TLS_FAILED_PER_SECOND = 0.5  # handshakes
-LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way out
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
 OLD_TRANSACTION_S = 60  # of the oldest one, where so many versions are kept
 RUN_AGAIN_PER_SECOND = 5  # batches
@@ -35,9 +34,6 @@ READS_SHARE = 0.01  # of the pages that were asked for
 NEW_CONNECTIONS_PER_SECOND = 200
 REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
 REDO_LOG_SHARE = 0.85  # of what the redo log takes before writes wait for pages to be written
-
-WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information_schema.METADATA_LOCK_INFO shows who holds"
-             " the lock")
 
 
 # Counters of each plugin that are to stand still, or nearly: how often a second is too often (0: at all), what that means, and
@@ -115,91 +111,6 @@ class Look:
         return rates.phases_between(self.before, self.now).items()
 
 
-def such_as(look, state, order, where=lambda row: True):
-    """The first connection in this state by an order, for an end of a sentence; empty where none is known."""
-    rows = [row for row in look.now.clients if row["state"] == state and where(row)]
-    return f" (such as {rates.who(max(rows, key=order))})" if rows else ""
-
-
-def _end(one, otherwise):
-    """What to do about a session that holds something."""
-    return ("it is replication, which KILL would stop: wait for it, or look at the source"
-            if str(one["user"] or "").startswith(blockers.REPLICATION) else otherwise)
-
-
-def rows_are_waited_for(look):
-    waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
-    if not waiting or (look.now.waits and not any(look.now.lanes.values())):
-        return
-    full = ""
-    for plugin, threads in look.now.lanes.items():
-        limit = look.now.limits.get(plugin, {}).get("lock_wait_threads", 0)
-        if limit and threads >= NEAR_LIMIT_SHARE * limit:
-            full += f"; {threads} of {limit} lock wait threads of {plugin} are at work, others queue"
-    example = such_as(look, "lock wait", lambda row: int(row["requests"]))
-    if not look.blockers:
-        yield (f"{waiting} connections wait for rows that are locked{example}{full}",
-               "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: the oldest is as a rule the one; KILL"
-               " its trx_mysql_thread_id, unless that is replication (system user in SHOW PROCESSLIST)")
-        return
-    for one in look.blockers[:3]:
-        if not int(one["thread"] or 0):
-            yield (f"{waiting} connections wait for rows{example}{full}; a transaction that XA has prepared holds rows for which"
-                   f" {one['waits']} wait, since {one['seconds']} s, and its session has gone",
-                   "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
-            continue
-        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
-        yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL"
-               f" ({one['user'] or 'unknown'}) holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s;"
-               f" {query}",
-               _end(one, f"let the application commit sooner, or KILL {one['thread']}"
-                    if int(one["seconds"] or 0) >= LONG_TRANSACTION_S else
-                    "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of"
-                    " ROWSOCKET_HOT_ROWS names the rows; let the application change them in fewer statements, as its last ones"
-                    " before COMMIT, or over the port"))
-
-
-def tables_are_waited_for(look):
-    waits = {what: threads for what, threads in look.now.waits.items() if what != blockers.TABLE_LEVEL}
-    if not waits:
-        return
-    count = sum(waits.values())
-    what = ", ".join(sorted(waits))
-    waiting = f"{count} threads of the library wait for {what}"
-    if not look.table_holders:
-        yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way",
-               f"SHOW FULL PROCESSLIST; {WHO_HOLDS}")
-        return
-    for one in look.table_holders:
-        holds = (f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else
-                 "may be the cause: its transaction is open")
-        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
-        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s;"
-               f" {query}",
-               _end(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
-               + ("" if one["holds"] else f"; {WHO_HOLDS}"))
-
-
-def whole_tables_are_waited_for(look):
-    """Transactions that are open hold no such lock."""
-    count = look.now.waits.get(blockers.TABLE_LEVEL, 0)
-    if not count:
-        return
-    waiting = (f"{count} threads of the library wait for {blockers.TABLE_LEVEL}, which engines such as MyISAM, Aria and MEMORY"
-               " take of a whole table for as long as a statement runs")
-    innodb = "ALTER TABLE ... ENGINE = InnoDB locks rows in place of tables"
-    if not look.whole_table_holders:
-        yield (f"{waiting}: a statement of SQL has it, LOCK TABLES, or a scan over a port", f"SHOW FULL PROCESSLIST; {WHO_HOLDS};"
-               f" {innodb}")
-    for one in look.whole_table_holders:
-        if one["query"]:
-            does = f"{'uses' if one['holds'] else 'may use'} {one['what']} for {one['seconds']} s; it executes: {one['query']}"
-        else:
-            does = f"may hold {one['what']} by LOCK TABLES; it executes nothing for {one['seconds']} s"
-        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {does}",
-               _end(one, f"let it end, or KILL {one['thread']}") + f"; {innodb}")
-
-
 def clients_do_not_read(look):
     """Only those of both readings: a long reply is on its way for a moment."""
     def unread(reading):
@@ -208,8 +119,8 @@ def clients_do_not_read(look):
     before = unread(look.before)
     for port, row in unread(look.now).items():
         if port in before:
-            most = such_as(look, "unread replies", lambda one: int(one["buffered_bytes"]),
-                           lambda one, port=port: (one["plugin"], one["mode"]) == port)
+            most = rates.such_as(look, "unread replies", lambda one: int(one["buffered_bytes"]),
+                                   lambda one, port=port: (one["plugin"], one["mode"]) == port)
             yield (f"{row['count']} connections of {row['plugin']} {row['mode']} have {int(row['bytes'])} bytes of replies"
                    f" that their clients do not read{most}",
                    "SELECT id, address, port, buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY"
@@ -427,7 +338,7 @@ def old_versions_are_kept(look):
     if history >= OLD_VERSIONS and oldest and int(oldest["seconds"]) >= OLD_TRANSACTION_S:
         yield (f"InnoDB keeps {history} changes for transactions that are open, of which connection {oldest['thread']}"
                f" ({oldest['user'] or 'unknown'}) has the oldest, of {oldest['seconds']} s: finds of changed rows become slow",
-               _end(oldest, f"let it end, or KILL {oldest['thread']}"))
+               blockers.end_of(oldest, f"let it end, or KILL {oldest['thread']}"))
 
 
 def _why_unmerged(look, plugin):
@@ -465,7 +376,7 @@ def a_row_is_hot(look):
 
 RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engines_fail, batches_stand_still,
          replicas.no_replica_acknowledges, replicas.the_node_is_alone, counter("connections_refused"),
-         counter("connections_lost"), tables_are_waited_for, whole_tables_are_waited_for, rows_are_waited_for,
+         counter("connections_lost"), waits.tables_are_waited_for, waits.whole_tables_are_waited_for, waits.rows_are_waited_for,
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
          certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
          the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,

@@ -1,0 +1,81 @@
+"""Locks for which the library's threads wait: of rows, of tables, and of whole tables of engines that lock no rows."""
+from rowsocket_observe import blockers, rates
+
+LANE_NEAR_LIMIT_SHARE = 0.9  # of the lock wait threads, that are at work
+LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way out
+
+SHORT_TRANSACTIONS = (
+    "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
+    " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port")
+WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information_schema.METADATA_LOCK_INFO shows who holds"
+             " the lock")
+
+
+def rows_are_waited_for(look):
+    waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
+    if not waiting or (look.now.waits and not any(look.now.lanes.values())):
+        return
+    full = ""
+    for plugin, threads in look.now.lanes.items():
+        limit = look.now.limits.get(plugin, {}).get("lock_wait_threads", 0)
+        if limit and threads >= LANE_NEAR_LIMIT_SHARE * limit:
+            full += f"; {threads} of {limit} lock wait threads of {plugin} are at work, others queue"
+    example = rates.such_as(look, "lock wait", lambda row: int(row["requests"]))
+    if not look.blockers:
+        yield (f"{waiting} connections wait for rows that are locked{example}{full}",
+               "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: the oldest is as a rule the one; KILL"
+               " its trx_mysql_thread_id, unless that is replication (system user in SHOW PROCESSLIST)")
+        return
+    for one in look.blockers[:3]:
+        if not int(one["thread"] or 0):
+            yield (f"{waiting} connections wait for rows{example}{full}; a transaction that XA has prepared holds rows for which"
+                   f" {one['waits']} wait, since {one['seconds']} s, and its session has gone",
+                   "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
+            continue
+        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
+        yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL"
+               f" ({one['user'] or 'unknown'}) holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s;"
+               f" {query}",
+               blockers.end_of(one, f"let the application commit sooner, or KILL {one['thread']}"
+                               if int(one["seconds"] or 0) >= LONG_TRANSACTION_S else SHORT_TRANSACTIONS))
+
+
+def tables_are_waited_for(look):
+    waits = {what: threads for what, threads in look.now.waits.items() if what != blockers.TABLE_LEVEL}
+    if not waits:
+        return
+    count = sum(waits.values())
+    what = ", ".join(sorted(waits))
+    waiting = f"{count} threads of the library wait for {what}"
+    if not look.table_holders:
+        yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way",
+               f"SHOW FULL PROCESSLIST; {WHO_HOLDS}")
+        return
+    for one in look.table_holders:
+        holds = (f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else
+                 "may be the cause: its transaction is open")
+        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
+        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s;"
+               f" {query}",
+               blockers.end_of(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
+               + ("" if one["holds"] else f"; {WHO_HOLDS}"))
+
+
+def whole_tables_are_waited_for(look):
+    """Transactions that are open hold no such lock."""
+    count = look.now.waits.get(blockers.TABLE_LEVEL, 0)
+    if not count:
+        return
+    waiting = (f"{count} threads of the library wait for {blockers.TABLE_LEVEL}, which engines such as MyISAM, Aria and MEMORY"
+               " take of a whole table for as long as a statement runs")
+    innodb = "ALTER TABLE ... ENGINE = InnoDB locks rows in place of tables"
+    if not look.whole_table_holders:
+        yield (f"{waiting}: a statement of SQL has it, LOCK TABLES, or a scan over a port", f"SHOW FULL PROCESSLIST; {WHO_HOLDS};"
+               f" {innodb}")
+    for one in look.whole_table_holders:
+        if one["query"]:
+            does = f"{'uses' if one['holds'] else 'may use'} {one['what']} for {one['seconds']} s; it executes: {one['query']}"
+        else:
+            does = f"may hold {one['what']} by LOCK TABLES; it executes nothing for {one['seconds']} s"
+        yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {does}",
+               blockers.end_of(one, f"let it end, or KILL {one['thread']}") + f"; {innodb}")

@@ -18,7 +18,7 @@ FROM information_schema.INNODB_LOCK_WAITS w
 JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id
 LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
 WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds ORDER BY waits DESC"""
-# performance_schema may have no account for a thread of replication, which its name tells.
+# performance_schema has no account for the library's threads, and may have none for a thread of replication: their names tell.
 MYSQL_USER = (f"IF({{0}}.name LIKE 'thread/sql/replica%', '{REPLICATION}',"
               " CONCAT({0}.processlist_user, '@', {0}.processlist_host))")
 MYSQL_ROWS = f"""
@@ -27,7 +27,7 @@ SELECT b.processlist_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) A
 FROM performance_schema.data_lock_waits w
 JOIN performance_schema.threads b ON b.thread_id = w.blocking_thread_id
 JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = b.processlist_id
-WHERE b.processlist_user IS NULL OR b.processlist_user NOT IN ({OURS})
+WHERE b.name NOT LIKE 'thread/rowsocket/%'
 GROUP BY thread, seconds ORDER BY waits DESC"""
 
 # Sessions of SQL that hold a lock of a table, or of all, for which another one waits. The locks have no index by what is locked:

@@ -1,0 +1,74 @@
+"""Whom the doctor names as the holder of what the library's threads wait for: not those who wait, too, and nobody beside.
+What it says to do is done, and helps."""
+
+import contextlib
+import re
+import threading
+
+import pymysql
+import pytest
+
+import hs
+from doctor import doctor, says
+from server import wait_until
+from test_doctor_runbook import blockers, make_table, send_update, writer
+
+pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
+
+
+def number_of(session):
+    return int(session.value("SELECT CONNECTION_ID()"))
+
+
+def named(said):
+    """The connections of SQL of which the doctor speaks, those that it tells to KILL among them."""
+    return set(map(int, re.findall(r"(?:connection|KILL) (\d+)", said)))
+
+
+class Statements:
+    """Statements of SQL that wait, each in a thread and a session of its own."""
+
+    def __init__(self, server):
+        self.server = server
+        self.threads = []
+
+    def run(self, statement, session=None):
+        session = session or self.server.sql("d")
+
+        def execute():
+            with contextlib.suppress(pymysql.MySQLError):  # who is killed, or chosen to end a deadlock
+                session.run(statement)
+        self.threads.append(threading.Thread(target=execute))
+        self.threads[-1].start()
+
+    def join(self):
+        for thread in self.threads:
+            thread.join()
+
+
+def wait_for_rows(server, count):
+    """Waits until so many transactions wait for rows. InnoDB looks anew where nobody has asked for 0.1 s."""
+    sql = server.sql()
+    wait_until(lambda: int(sql.value("SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'")) == count,
+               what=f"{count} transactions wait for rows", step_s=0.2)
+
+
+def test_no_thread_of_the_library_is_named_among_those_who_queue_for_a_row(make_server):
+    server = make_server()
+    sql = make_table(server)
+    index, owner, waiting = writer(server), server.sql("d"), Statements(server)
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 7 WHERE id = 3")
+    send_update(index, 3)  # A thread of the library is the first that waits.
+    wait_for_rows(server, 1)
+    for _ in range(3):
+        waiting.run("UPDATE t SET x = 5 WHERE id = 3")
+    wait_for_rows(server, 4)
+    holder = number_of(owner)
+    says(server, f"connection {holder} of SQL (root@localhost) holds rows for which 4 wait", f"KILL {holder}")
+    said = doctor(server)
+    ours = {int(number) for number, in sql.rows(f"SELECT id FROM information_schema.PROCESSLIST WHERE user IN ({blockers.OURS})")}
+    assert ours and not ours & named(said), said
+    sql.run(f"KILL {holder}")
+    assert index.client.recv() == hs.counted(1)
+    waiting.join()

@@ -7,7 +7,58 @@ from test_trouble import blockers
 
 pytestmark = pytest.mark.once("starts no server")
 
+MARIADB, MYSQL = "10.11.18-MariaDB", "9.7.4"
+
+
+class Server:
+    """A connection whose queries have answers that are made up: by a part of the query, rows or an error."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.asked = []
+        self.rows = []
+        self.description = []
+
+    def cursor(self):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        pass
+
+    def escape(self, text):
+        return f"'{text}'"
+
+    def execute(self, query):
+        self.asked.append(query)
+        # The first of the tables that are named is the one that is asked.
+        self.rows = next((rows for part, rows in self.answers.items() if part in query), [])
+        if isinstance(self.rows, Exception):
+            raise self.rows
+        self.description = [(name,) for name in (self.rows[0] if self.rows else ())]
+
+    def fetchall(self):
+        return [tuple(row.values()) for row in self.rows]
+
+
+def trx(thread, state="RUNNING", **more):
+    return {"thread": thread, "seconds": 90, "waits": 3, "state": state, "query": None, "user": "u@h", **more}
+
+
+def holders_of_rows(version, transactions):
+    """By their threads."""
+    return [one["thread"] for one in blockers.of_rows(Server({"INNODB_TRX": transactions}), version)]
+
 
 def test_no_thread_of_the_library_is_told_to_hold_rows():
     """In MySQL its account is NULL for performance_schema, as that of replication may be."""
     assert "NOT LIKE 'thread/rowsocket/%'" in blockers.MYSQL_ROWS and f"p.user NOT IN ({blockers.OURS})" in blockers.MARIADB_ROWS
+
+
+@pytest.mark.parametrize("version", [MARIADB, MYSQL])
+def test_who_waits_for_a_row_is_not_told_to_hold_it(version):
+    queue = [trx(37), trx(39, "LOCK WAIT"), trx(40, "LOCK WAIT")]
+    assert holders_of_rows(version, queue) == [37]
+    assert holders_of_rows(version, queue[1:]) == [], "a thread of the library has it"

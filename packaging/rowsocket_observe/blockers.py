@@ -13,22 +13,22 @@ OURS = ", ".join(f"'{user}'" for user in OUR_USERS)
 # has prepared may have no thread: 0.
 MARIADB_ROWS = f"""
 SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
+       t.trx_state AS state, MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
 FROM information_schema.INNODB_LOCK_WAITS w
 JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id
 LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
-WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds ORDER BY waits DESC"""
+WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds, state ORDER BY waits DESC"""
 # performance_schema has no account for the library's threads, and may have none for a thread of replication: their names tell.
 MYSQL_USER = (f"IF({{0}}.name LIKE 'thread/sql/replica%', '{REPLICATION}',"
               " CONCAT({0}.processlist_user, '@', {0}.processlist_host))")
 MYSQL_ROWS = f"""
 SELECT b.processlist_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       MAX(t.trx_query) AS query, MAX({MYSQL_USER.format('b')}) AS user
+       t.trx_state AS state, MAX(t.trx_query) AS query, MAX({MYSQL_USER.format('b')}) AS user
 FROM performance_schema.data_lock_waits w
 JOIN performance_schema.threads b ON b.thread_id = w.blocking_thread_id
 JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = b.processlist_id
 WHERE b.name NOT LIKE 'thread/rowsocket/%'
-GROUP BY thread, seconds ORDER BY waits DESC"""
+GROUP BY thread, seconds, state ORDER BY waits DESC"""
 
 # Sessions of SQL that hold a lock of a table, or of all, for which another one waits. The locks have no index by what is locked:
 # those that are waited for are gathered first, so that all others are looked at once, and not once for each wait.
@@ -103,8 +103,10 @@ def _rows(connection, query):
 
 
 def of_rows(connection, version):
-    """Transactions that hold rows for which others wait: thread, seconds, waits, query, user."""
-    return _rows(connection, MARIADB_ROWS if "MariaDB" in version else MYSQL_ROWS) or []
+    """Transactions that hold rows for which others wait: thread, seconds, waits, query, user. Who waits behind them is left out,
+    although others wait for it, too."""
+    found = _rows(connection, MARIADB_ROWS if "MariaDB" in version else MYSQL_ROWS) or []
+    return [one for one in found if one["state"] != "LOCK WAIT"]
 
 
 def of_tables(connection, version, waits):

@@ -3,7 +3,7 @@ Those of a server are in test_doctor_waits.py."""
 
 import pytest
 
-from test_trouble import blockers
+from test_trouble import blockers, held_by
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -62,3 +62,11 @@ def test_who_waits_for_a_row_is_not_told_to_hold_it(version):
     queue = [trx(37), trx(39, "LOCK WAIT"), trx(40, "LOCK WAIT")]
     assert holders_of_rows(version, queue) == [37]
     assert holders_of_rows(version, queue[1:]) == [], "a thread of the library has it"
+
+
+def test_a_transaction_without_a_session_is_looked_for_by_its_number():
+    """In MySQL it has no thread: neither for data_lock_waits nor for threads."""
+    assert "LEFT JOIN performance_schema.threads" in blockers.MYSQL_ROWS and "b.name IS NULL OR" in blockers.MYSQL_ROWS
+    assert "t.trx_id = w.blocking_engine_transaction_id" in blockers.MYSQL_ROWS
+    text = held_by(thread=0)
+    assert "XA has prepared" in text and "KILL" not in text

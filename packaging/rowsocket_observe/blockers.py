@@ -22,12 +22,12 @@ WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds, state O
 MYSQL_USER = (f"IF({{0}}.name LIKE 'thread/sql/replica%', '{REPLICATION}',"
               " CONCAT({0}.processlist_user, '@', {0}.processlist_host))")
 MYSQL_ROWS = f"""
-SELECT b.processlist_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
+SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
        t.trx_state AS state, MAX(t.trx_query) AS query, MAX({MYSQL_USER.format('b')}) AS user
 FROM performance_schema.data_lock_waits w
-JOIN performance_schema.threads b ON b.thread_id = w.blocking_thread_id
-JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = b.processlist_id
-WHERE b.name NOT LIKE 'thread/rowsocket/%'
+JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_engine_transaction_id
+LEFT JOIN performance_schema.threads b ON b.processlist_id = t.trx_mysql_thread_id
+WHERE b.name IS NULL OR b.name NOT LIKE 'thread/rowsocket/%'
 GROUP BY thread, seconds, state ORDER BY waits DESC"""
 
 # Sessions of SQL that hold a lock of a table, or of all, for which another one waits. The locks have no index by what is locked:

@@ -81,3 +81,19 @@ def test_who_queues_for_a_row_is_not_named_beside_its_holder(make_server):
     assert index.client.recv() == hs.counted(1)
     waiting.join()
     beside.run("COMMIT")
+
+
+def test_a_prepared_transaction_whose_session_has_gone(make_server):
+    server = make_server()
+    sql = make_table(server)
+    index, owner = writer(server), server.sql("d")
+    for statement in ("XA START 'sale'", "UPDATE t SET x = 7 WHERE id = 3", "XA END 'sale'", "XA PREPARE 'sale'"):
+        owner.run(statement)
+    owner.close()
+    send_update(index, 3)
+    says(server, "a transaction that XA has prepared holds rows for which 1 wait", "XA RECOVER lists it")
+    said = doctor(server)
+    assert named(said) == set(), said
+    assert [row[3] for row in sql.rows("XA RECOVER")] == [b"sale"]
+    sql.run("XA ROLLBACK 'sale'")
+    assert index.client.recv() == hs.counted(1)

@@ -62,6 +62,7 @@ def test_who_waits_for_a_row_is_not_told_to_hold_it(version):
     queue = [trx(37), trx(39, "LOCK WAIT"), trx(40, "LOCK WAIT")]
     assert holders_of_rows(version, queue) == [37]
     assert holders_of_rows(version, queue[1:]) == [], "a thread of the library has it"
+    assert "(t.trx_id <> 0 OR t.trx_rows_locked > 0)" in blockers.MARIADB_ROWS, "who has only read has the number of the holder"
 
 
 def test_a_transaction_without_a_session_is_looked_for_by_its_number():

@@ -10,12 +10,13 @@ REPLICATION = "system user"
 OURS = ", ".join(f"'{user}'" for user in OUR_USERS)
 
 # The library's own threads hold rows, too, for as long as a batch takes, and nobody is to KILL them. A transaction that XA
-# has prepared may have no thread: 0.
+# has prepared may have no thread: 0. In MariaDB all transactions that have only read have the number 0, those that have locked
+# rows by LOCK IN SHARE MODE, and those that have locked none.
 MARIADB_ROWS = f"""
 SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
        t.trx_state AS state, MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
 FROM information_schema.INNODB_LOCK_WAITS w
-JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id
+JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id AND (t.trx_id <> 0 OR t.trx_rows_locked > 0)
 LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
 WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds, state ORDER BY waits DESC"""
 # performance_schema has no account for the library's threads, and may have none for a thread of replication: their names tell.

@@ -3,7 +3,7 @@ Those of a server are in test_doctor_waits.py."""
 
 import pytest
 
-from test_trouble import blockers, held_by
+from test_trouble import blockers, held_by, look, trouble, waiting
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -44,12 +44,17 @@ class Server:
 
 
 def trx(thread, state="RUNNING", **more):
-    return {"thread": thread, "seconds": 90, "waits": 3, "state": state, "query": None, "user": "u@h", **more}
+    return {"trx": 1000 + thread, "thread": thread, "seconds": 90, "waits": 3, "state": state, "query": None, "user": "u@h", **more}
 
 
-def holders_of_rows(version, transactions):
-    """By their threads."""
-    return [one["thread"] for one in blockers.of_rows(Server({"INNODB_TRX": transactions}), version)]
+def edges(*pairs):
+    return [{"waits": 1000 + waits, "holds": 1000 + holds} for waits, holds in pairs]
+
+
+def holders_of_rows(version, transactions, waits=(), **more):
+    """By their threads; those of a deadlock by a number below 0."""
+    server = Server({"SELECT DISTINCT": list(waits), "INNODB_TRX": transactions})
+    return [-one["thread"] if one.get("deadlock") else one["thread"] for one in blockers.of_rows(server, version, **more)]
 
 
 def test_no_thread_of_the_library_is_told_to_hold_rows():
@@ -71,3 +76,32 @@ def test_a_transaction_without_a_session_is_looked_for_by_its_number():
     assert "t.trx_id = w.blocking_engine_transaction_id" in blockers.MYSQL_ROWS
     text = held_by(thread=0)
     assert "XA has prepared" in text and "KILL" not in text
+
+
+@pytest.mark.parametrize("version", [MARIADB, MYSQL])
+def test_a_deadlock_that_nobody_ends(version):
+    """39 and 40 wait for one another; 41 waits for 40, and 42 for 41; 43 waits for 37."""
+    all_ = [trx(37), *(trx(number, "LOCK WAIT") for number in range(39, 43))]
+    waits = edges((39, 40), (40, 39), (41, 40), (42, 41), (42, 40), (43, 37))
+    assert holders_of_rows(version, all_, waits, ends_deadlocks=False) == [37, -39, -40]
+    assert holders_of_rows(version, all_, edges((41, 37), (42, 41)), ends_deadlocks=False) == [37]
+    # In MariaDB all that have only read have the number 0.
+    assert holders_of_rows(version, all_, edges((42, 42)), ends_deadlocks=False) == [37]
+
+
+def of_rows(holders, version=MARIADB, **server):
+    one = look(now={"connections": [{**waiting("lock wait"), "count": 1}], "version": version, "server": server})
+    one.blockers = holders
+    return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(one))
+
+
+def test_what_is_said_of_a_deadlock():
+    locked = [trx(number, "LOCK WAIT", deadlock=True, query="UPDATE t") for number in (39, 40, 41)]
+    text = of_rows([*locked[:2], *(trx(number) for number in range(4))])
+    assert "connection 39 of SQL (u@h) is in a deadlock, since 90 s at most" in text and "innodb_deadlock_detect is OFF" in text
+    assert "KILL 39 ends it; SET GLOBAL innodb_deadlock_detect = ON lets InnoDB end the next ones" in text and "KILL 40 ends" in text
+    assert "or KILL 1 " in text and "or KILL 3" not in text
+    assert "SET GLOBAL innodb_deadlock_detect = ON ends it, as it will the next ones; otherwise KILL 39" in of_rows(locked, MYSQL)
+    assert "KILL 41" not in of_rows(locked)
+    text = of_rows([trx(39, deadlock=True) | {"user": "system user"}])
+    assert "it is replication" in text and "KILL 39" not in text

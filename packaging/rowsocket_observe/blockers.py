@@ -13,23 +13,28 @@ OURS = ", ".join(f"'{user}'" for user in OUR_USERS)
 # has prepared may have no thread: 0. In MariaDB all transactions that have only read have the number 0, those that have locked
 # rows by LOCK IN SHARE MODE, and those that have locked none.
 MARIADB_ROWS = f"""
-SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       t.trx_state AS state, MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
+SELECT t.trx_id AS trx, t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds,
+       COUNT(*) AS waits, t.trx_state AS state, MAX(t.trx_query) AS query, MAX(CONCAT(p.user, '@', p.host)) AS user
 FROM information_schema.INNODB_LOCK_WAITS w
 JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_trx_id AND (t.trx_id <> 0 OR t.trx_rows_locked > 0)
 LEFT JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
-WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY thread, seconds, state ORDER BY waits DESC"""
+WHERE p.user IS NULL OR p.user NOT IN ({OURS}) GROUP BY trx, thread, seconds, state ORDER BY waits DESC"""
 # performance_schema has no account for the library's threads, and may have none for a thread of replication: their names tell.
 MYSQL_USER = (f"IF({{0}}.name LIKE 'thread/sql/replica%', '{REPLICATION}',"
               " CONCAT({0}.processlist_user, '@', {0}.processlist_host))")
 MYSQL_ROWS = f"""
-SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, COUNT(*) AS waits,
-       t.trx_state AS state, MAX(t.trx_query) AS query, MAX({MYSQL_USER.format('b')}) AS user
+SELECT t.trx_id AS trx, t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds,
+       COUNT(*) AS waits, t.trx_state AS state, MAX(t.trx_query) AS query, MAX({MYSQL_USER.format('b')}) AS user
 FROM performance_schema.data_lock_waits w
 JOIN information_schema.INNODB_TRX t ON t.trx_id = w.blocking_engine_transaction_id
 LEFT JOIN performance_schema.threads b ON b.processlist_id = t.trx_mysql_thread_id
 WHERE b.name IS NULL OR b.name NOT LIKE 'thread/rowsocket/%'
-GROUP BY thread, seconds, state ORDER BY waits DESC"""
+GROUP BY trx, thread, seconds, state ORDER BY waits DESC"""
+# Which transaction waits for which: one that is queued before it for a row, too, and not only the row's holder.
+MARIADB_WAITS = "SELECT DISTINCT requesting_trx_id AS waits, blocking_trx_id AS holds FROM information_schema.INNODB_LOCK_WAITS"
+MYSQL_WAITS = """
+SELECT DISTINCT requesting_engine_transaction_id AS waits, blocking_engine_transaction_id AS holds
+FROM performance_schema.data_lock_waits"""
 
 # Sessions of SQL that hold a lock of a table, or of all, for which another one waits. The locks have no index by what is locked:
 # those that are waited for are gathered first, so that all others are looked at once, and not once for each wait.
@@ -103,11 +108,27 @@ def _rows(connection, query):
         return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
-def of_rows(connection, version):
-    """Transactions that hold rows for which others wait: thread, seconds, waits, query, user. Who waits behind them is left out,
-    although others wait for it, too."""
-    found = _rows(connection, MARIADB_ROWS if "MariaDB" in version else MYSQL_ROWS) or []
-    return [one for one in found if one["state"] != "LOCK WAIT"]
+def _in_a_deadlock(waits):
+    """The transactions that wait for one another: what is left without those for which nobody waits, or that wait for nobody."""
+    edges = {(one["waits"], one["holds"]) for one in waits if one["waits"] != one["holds"]}
+    while True:
+        waiting, holding = ({edge[end] for edge in edges} for end in (0, 1))
+        left = {(first, other) for first, other in edges if first in holding and other in waiting}
+        if left == edges:
+            return waiting
+        edges = left
+
+
+def of_rows(connection, version, ends_deadlocks=True):
+    """Transactions that hold rows for which others wait: thread, seconds, waits, query, user; deadlock, where they wait for
+    one another and the server does not end that. Who waits behind them is left out, although others wait for it, too."""
+    is_mariadb = "MariaDB" in version
+    found = _rows(connection, MARIADB_ROWS if is_mariadb else MYSQL_ROWS) or []
+    holders = [one for one in found if one["state"] != "LOCK WAIT"]
+    if ends_deadlocks:
+        return holders
+    locked = _in_a_deadlock(_rows(connection, MARIADB_WAITS if is_mariadb else MYSQL_WAITS) or [])
+    return holders + [{**one, "deadlock": True} for one in found if one["state"] == "LOCK WAIT" and one["trx"] in locked]
 
 
 def of_tables(connection, version, waits):

@@ -11,6 +11,29 @@ WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information
              " the lock")
 
 
+def _end_of_deadlock(look, one):
+    """MariaDB looks for deadlocks only where somebody begins to wait."""
+    return (f"KILL {one['thread']} ends it; SET GLOBAL innodb_deadlock_detect = ON lets InnoDB end the next ones"
+            if "MariaDB" in look.now.version else
+            f"SET GLOBAL innodb_deadlock_detect = ON ends it, as it will the next ones; otherwise KILL {one['thread']}")
+
+
+def _of_a_holder(look, one):
+    """(what it does, what to do) of a transaction that holds rows."""
+    if not int(one["thread"] or 0):
+        return (f"a transaction that XA has prepared holds rows for which {one['waits']} wait, since {one['seconds']} s, and its"
+                " session has gone", "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
+    query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
+    who = f"connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
+    if one.get("deadlock"):
+        return (f"{who} is in a deadlock, since {one['seconds']} s at most: it holds rows for which {one['waits']} wait, and waits"
+                f" for these; innodb_deadlock_detect is OFF, so that only innodb_lock_wait_timeout ends it; {query}",
+                blockers.end_of(one, _end_of_deadlock(look, one)))
+    return (f"{who} holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",
+            blockers.end_of(one, f"let the application commit sooner, or KILL {one['thread']}"
+                            if int(one["seconds"] or 0) >= LONG_TRANSACTION_S else SHORT_TRANSACTIONS))
+
+
 def rows_are_waited_for(look):
     waiting = sum(row["count"] for row in look.now.connections if row["state"] == "lock wait")
     if not waiting or (look.now.waits and not any(look.now.lanes.values())):
@@ -25,19 +48,10 @@ def rows_are_waited_for(look):
         yield (f"{waiting} connections wait for rows that are locked{example}{full}",
                "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: the oldest is as a rule the one; KILL"
                " its trx_mysql_thread_id, unless that is replication (system user in SHOW PROCESSLIST)")
-        return
-    for one in look.blockers[:3]:
-        if not int(one["thread"] or 0):
-            yield (f"{waiting} connections wait for rows{example}{full}; a transaction that XA has prepared holds rows for which"
-                   f" {one['waits']} wait, since {one['seconds']} s, and its session has gone",
-                   "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
-            continue
-        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
-        yield (f"{waiting} connections wait for rows{example}{full}; connection {one['thread']} of SQL"
-               f" ({one['user'] or 'unknown'}) holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s;"
-               f" {query}",
-               blockers.end_of(one, f"let the application commit sooner, or KILL {one['thread']}"
-                               if int(one["seconds"] or 0) >= LONG_TRANSACTION_S else SHORT_TRANSACTIONS))
+    deadlocks = [one for one in look.blockers if one.get("deadlock")]
+    for one in [one for one in look.blockers if one not in deadlocks][:3] + deadlocks[:2]:
+        does, mend = _of_a_holder(look, one)
+        yield f"{waiting} connections wait for rows{example}{full}; {does}", mend
 
 
 def tables_are_waited_for(look):

@@ -10,7 +10,7 @@ import pytest
 
 import hs
 from doctor import doctor, says
-from server import wait_until
+from server import is_mysql, wait_until
 from test_doctor_runbook import make_table, send_update, writer
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -99,3 +99,38 @@ def test_a_prepared_transaction_whose_session_has_gone(make_server):
     assert [row[3] for row in sql.rows("XA RECOVER")] == [b"sale"]
     sql.run("XA ROLLBACK 'sale'")
     assert index.client.recv() == hs.counted(1)
+
+
+def test_a_deadlock_that_nobody_looks_for(make_server):
+    server = make_server()
+    sql = make_table(server)
+    sql.run("SET GLOBAL innodb_deadlock_detect = OFF")
+    index, waiting = writer(server), Statements(server)
+    beside, *both = open_transaction(server), server.sql("d"), server.sql("d")
+    numbers = {number_of(session) for session in both}
+    for key, session in enumerate(both, 1):
+        session.run("BEGIN")
+        session.run(f"UPDATE t SET x = 7 WHERE id = {key}")
+    for key, session in enumerate(reversed(both), 1):
+        waiting.run(f"UPDATE t SET x = 8 WHERE id = {key}", session)
+    wait_for_rows(server, 2)
+    send_update(index, 1)
+    waiting.run("UPDATE t SET x = 9 WHERE id = 2")
+    wait_for_rows(server, 4)
+    says(server, *(f"connection {number} of SQL (root@localhost) is in a deadlock" for number in numbers),
+         "innodb_deadlock_detect is OFF")
+    said = doctor(server)
+    assert named(said) == numbers, said
+    if is_mysql():
+        assert "SET GLOBAL innodb_deadlock_detect = ON ends it" in said
+        sql.run("SET GLOBAL innodb_deadlock_detect = ON")
+    else:
+        assert f"KILL {min(numbers)} ends it" in said
+        sql.run(f"KILL {min(numbers)}")
+    wait_until(lambda: not all(thread.is_alive() for thread in waiting.threads[:2]), timeout_s=20, what="the end of the deadlock")
+    for session in both:
+        with contextlib.suppress(pymysql.MySQLError):
+            session.run("COMMIT")
+    waiting.join()
+    assert index.client.recv() == hs.counted(1)
+    beside.run("COMMIT")

@@ -3,7 +3,7 @@ Those of a server are in test_doctor_waits.py."""
 
 import pytest
 
-from test_trouble import blockers, held_by, look, trouble, waiting
+from test_trouble import blockers, found, held_by, look, trouble, waiting
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -105,3 +105,20 @@ def test_what_is_said_of_a_deadlock():
     assert "KILL 41" not in of_rows(locked)
     text = of_rows([trx(39, deadlock=True) | {"user": "system user"}])
     assert "it is replication" in text and "KILL 39" not in text
+
+
+def test_holders_of_rows_that_the_server_does_not_show():
+    off = "performance_schema is OFF"
+    text = of_rows([], MYSQL, performance_schema="OFF")
+    assert f"1 connections wait for rows that are locked; {off}" in text and "performance_schema = ON in an option file" in text
+    assert "trx_state <> 'LOCK WAIT'" in text and f"NOT IN ({blockers.OURS})" in text and "where it is 0, XA RECOVER" in text
+    assert off not in of_rows([], MYSQL, performance_schema="ON") and off not in of_rows([], MARIADB, performance_schema="OFF")
+
+
+def test_where_performance_schema_is_off():
+    now = {"waits": {"table metadata lock": 3}, "version": MYSQL, "server": {"performance_schema": "OFF"}}
+    text = found(now=now)
+    assert "a backup or DDL under way; performance_schema is OFF" in text and "MariaDB" not in text
+    assert "performance_schema = ON in an option file" in text
+    text = found(now={**now, "server": {"performance_schema": "ON"}})
+    assert "OFF" not in text and "performance_schema.metadata_locks tells who holds the lock" in text and "MariaDB" not in text

@@ -22,7 +22,7 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Table_open_cache_overflows", "Open_tables", "Opened_tables", "Access_denied_errors")
 SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",
                     "innodb_read_only", "offline_mode", "daemon_memcached_user", "resp_user", "table_open_cache", "lc_messages",
-                    "innodb_deadlock_detect",
+                    "performance_schema", "innodb_deadlock_detect",
                     "handlersocket_accounts", "handlersocket_plain_secret", "handlersocket_plain_secret_wr", "log_bin",
                     "binlog_commit_wait_count", "binlog_commit_wait_usec",  # MariaDB's
                     "binlog_group_commit_sync_delay", "binlog_group_commit_sync_no_delay_count",  # MySQL's

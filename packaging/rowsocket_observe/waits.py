@@ -7,8 +7,27 @@ LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way ou
 SHORT_TRANSACTIONS = (
     "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
     " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port")
+# Who holds rows, where the server shows no locks: neither who waits, nor a thread of the library.
+HOLDERS = (
+    "SELECT t.trx_mysql_thread_id, t.trx_started, p.user, p.info FROM information_schema.INNODB_TRX t LEFT JOIN"
+    " information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id WHERE t.trx_state <> 'LOCK WAIT' AND t.trx_rows_locked > 0"
+    f" AND COALESCE(p.user, '') NOT IN ({blockers.OURS}) ORDER BY t.trx_started")
 WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information_schema.METADATA_LOCK_INFO shows who holds"
              " the lock")
+WHO_HOLDS_IN_MYSQL = "performance_schema.metadata_locks tells who holds the lock"
+SHOWS_NO_LOCKS = "performance_schema is OFF, so that the server does not show who holds what"
+SHOW_LOCKS = "performance_schema = ON in an option file lets the doctor name the holder, from the server's next start on"
+
+
+def _shows_locks(look):
+    return "MariaDB" in look.now.version or look.now.server.get("performance_schema") != "OFF"
+
+
+def _who_holds(look):
+    """How to find who holds a lock of a table."""
+    if not _shows_locks(look):
+        return SHOW_LOCKS
+    return WHO_HOLDS if "MariaDB" in look.now.version else WHO_HOLDS_IN_MYSQL
 
 
 def _end_of_deadlock(look, one):
@@ -45,9 +64,10 @@ def rows_are_waited_for(look):
             full += f"; {threads} of {limit} lock wait threads of {plugin} are at work, others queue"
     example = rates.such_as(look, "lock wait", lambda row: int(row["requests"]))
     if not look.blockers:
-        yield (f"{waiting} connections wait for rows that are locked{example}{full}",
-               "SELECT * FROM information_schema.INNODB_TRX ORDER BY trx_started: the oldest is as a rule the one; KILL"
-               " its trx_mysql_thread_id, unless that is replication (system user in SHOW PROCESSLIST)")
+        shown = _shows_locks(look)
+        yield (f"{waiting} connections wait for rows that are locked{example}{full}" + ("" if shown else f"; {SHOWS_NO_LOCKS}"),
+               f"{HOLDERS}: the oldest is as a rule the one; KILL its trx_mysql_thread_id, unless that is replication (system user);"
+               " where it is 0, XA RECOVER lists it" + ("" if shown else f"; {SHOW_LOCKS}"))
     deadlocks = [one for one in look.blockers if one.get("deadlock")]
     for one in [one for one in look.blockers if one not in deadlocks][:3] + deadlocks[:2]:
         does, mend = _of_a_holder(look, one)
@@ -62,8 +82,8 @@ def tables_are_waited_for(look):
     what = ", ".join(sorted(waits))
     waiting = f"{count} threads of the library wait for {what}"
     if not look.table_holders:
-        yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way",
-               f"SHOW FULL PROCESSLIST; {WHO_HOLDS}")
+        yield (f"{waiting}: somebody has FLUSH TABLES WITH READ LOCK, LOCK TABLES, a backup or DDL under way"
+               + ("" if _shows_locks(look) else f"; {SHOWS_NO_LOCKS}"), f"SHOW FULL PROCESSLIST; {_who_holds(look)}")
         return
     for one in look.table_holders:
         holds = (f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else
@@ -72,7 +92,7 @@ def tables_are_waited_for(look):
         yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s;"
                f" {query}",
                blockers.end_of(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
-               + ("" if one["holds"] else f"; {WHO_HOLDS}"))
+               + ("" if one["holds"] else f"; {_who_holds(look)}"))
 
 
 def whole_tables_are_waited_for(look):

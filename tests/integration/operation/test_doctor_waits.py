@@ -13,6 +13,9 @@ from doctor import doctor, says
 from server import is_mysql, wait_until
 from test_doctor_runbook import make_table, send_update, writer
 
+# Requests that wait for a table are to wait until the test has asked the doctor.
+PATIENT = ["--handlersocket-wrlock-timeout=300"]
+
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
 
@@ -132,5 +135,44 @@ def test_a_deadlock_that_nobody_looks_for(make_server):
         with contextlib.suppress(pymysql.MySQLError):
             session.run("COMMIT")
     waiting.join()
+    assert index.client.recv() == hs.counted(1)
+    beside.run("COMMIT")
+
+
+@pytest.mark.mysql("MariaDB has its locks in information_schema")
+def test_who_holds_rows_where_performance_schema_is_off(make_server):
+    server = make_server(options=["--performance-schema=OFF"])
+    sql = make_table(server)
+    beside, index, owner, waiting = open_transaction(server), writer(server), server.sql("d"), Statements(server)
+    owner.run("BEGIN")
+    owner.run("UPDATE t SET x = 7 WHERE id = 3")
+    send_update(index, 3)
+    wait_for_rows(server, 1)
+    for _ in range(3):
+        waiting.run("UPDATE t SET x = 5 WHERE id = 3")
+    wait_for_rows(server, 4)
+    says(server, "1 connections wait for rows that are locked", "performance_schema is OFF, so that the server does not show who")
+    said = doctor(server)
+    assert named(said) == set(), said
+    [query] = re.findall("SELECT .* ORDER BY t.trx_started", said)
+    [[number, *_]] = sql.rows(query)
+    assert int(number) == number_of(owner)
+    sql.run(f"KILL {int(number)}")
+    assert index.client.recv() == hs.counted(1)
+    waiting.join()
+    beside.run("COMMIT")
+
+
+@pytest.mark.mysql("MariaDB's plugin metadata_lock_info needs no performance_schema")
+def test_who_holds_tables_where_performance_schema_is_off(make_server):
+    server = make_server(options=["--performance-schema=OFF", *PATIENT])
+    make_table(server)
+    beside, index, owner = open_transaction(server), writer(server), server.sql("d")
+    owner.run("LOCK TABLES t WRITE")
+    send_update(index, 3)
+    says(server, "threads of the library wait for table metadata lock: somebody has", "performance_schema is OFF")
+    said = doctor(server)
+    assert named(said) == set() and "MariaDB" not in said, said
+    owner.run("UNLOCK TABLES")
     assert index.client.recv() == hs.counted(1)
     beside.run("COMMIT")

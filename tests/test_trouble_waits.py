@@ -115,10 +115,51 @@ def test_holders_of_rows_that_the_server_does_not_show():
     assert off not in of_rows([], MYSQL, performance_schema="ON") and off not in of_rows([], MARIADB, performance_schema="OFF")
 
 
+ALTER = {"thread": 50, "user": "u@h", "query": "ALTER TABLE t ADD COLUMN y INT", "seconds": 5}
+READER = {"thread": 37, "seconds": 70, "query": None, "user": "u@h", "holds": None, "what": None}
+TABLE = ["table metadata lock"]
+
+
+def holders_of_tables(waits=(), running=(), kinds=TABLE, version=MARIADB, shown=None, **more):
+    """Where `shown` is None, the server shows no holders."""
+    server = Server({"METADATA_LOCK_INFO": Exception(1109) if shown is None else shown,
+                     "metadata_locks": Exception(1142) if shown is None else shown, "INNODB_TRX": [READER],
+                     "p.state = 'Waiting": [{"query": query} for query in waits], "p.info IS NOT NULL ORDER": list(running)})
+    return [one["thread"] for one in blockers.of_tables(server, version, kinds, **more)], server.asked
+
+
+@pytest.mark.parametrize("version", [MARIADB, MYSQL])
+def test_an_open_transaction_is_a_cause_only_where_ddl_waits_for_it(version):
+    for ddl in ("alter table t add y int", "/* migration 7 */ DROP TABLE t", "SET STATEMENT lock_wait_timeout = 5 FOR ALTER TABLE t",
+                "\n LOCK TABLES t WRITE"):
+        assert holders_of_tables([ddl], version=version)[0] == [37], ddl
+    for waits in ([], ["UPDATE t SET x = 1"], ["SELECT * FROM alter_"], ["altered()"]):
+        assert holders_of_tables(waits, version=version)[0] == [], waits
+    assert holders_of_tables([ALTER["query"]], kinds=["backup lock"], version=version)[0] == []
+    assert holders_of_tables([ALTER["query"]], kinds=["backup lock", *TABLE], version=version)[0] == [37]
+
+
+def test_ddl_that_runs_may_be_the_cause():
+    select = {**ALTER, "thread": 51, "query": "SELECT SLEEP(9)"}
+    assert holders_of_tables([], [select, ALTER])[0] == [50]
+    assert holders_of_tables(["DROP TABLE t"], [{**ALTER, "thread": 37}])[0] == [37], "once"
+    assert holders_of_tables(["DROP TABLE t"], [ALTER])[0] == [50, 37]
+
+
 def test_where_performance_schema_is_off():
-    now = {"waits": {"table metadata lock": 3}, "version": MYSQL, "server": {"performance_schema": "OFF"}}
+    assert holders_of_tables(version=MYSQL, shown=[{"thread": 9}])[0] == [9]
+    assert holders_of_tables([ALTER["query"]], version=MYSQL, shown=[], shows_locks=False)[0] == [37]
+    now = {"waits": {TABLE[0]: 3}, "version": MYSQL, "server": {"performance_schema": "OFF"}}
     text = found(now=now)
     assert "a backup or DDL under way; performance_schema is OFF" in text and "MariaDB" not in text
     assert "performance_schema = ON in an option file" in text
     text = found(now={**now, "server": {"performance_schema": "ON"}})
     assert "OFF" not in text and "performance_schema.metadata_locks tells who holds the lock" in text and "MariaDB" not in text
+
+
+def test_what_is_said_of_who_may_hold_a_table():
+    now = {"waits": {TABLE[0]: 3}, "version": MARIADB}
+    text = found(now=now, table_holders=[{**ALTER, "holds": None, "what": None, "runs": True}, READER])
+    assert "connection 50 of SQL (u@h) may be the cause: its statement runs for 5 s; it executes: ALTER TABLE t" in text
+    assert "connection 37 of SQL (u@h) may be the cause: its transaction is open for 70 s; it executes nothing now" in text
+    assert text.count(f"to be sure: {trouble.waits.WHO_HOLDS}; let it end") == 2

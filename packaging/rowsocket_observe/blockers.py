@@ -53,6 +53,7 @@ FROM (SELECT g.owner_thread_id AS owner, MAX(g.lock_type) AS holds,
 JOIN performance_schema.threads h ON h.thread_id = l.owner
 WHERE h.processlist_id IS NOT NULL AND (h.processlist_user NOT IN ({OURS}) OR h.name LIKE 'thread/sql/replica%')
 ORDER BY seconds DESC"""
+SESSIONS = f"p.user NOT IN ({OURS}) AND p.id <> CONNECTION_ID() AND COALESCE(p.state, '') NOT LIKE 'Waiting for %lock'"
 # The plugin metadata_lock_info knows the holders; it is not loaded as installed. It does not know who waits for what, so
 # that all holders of the kind of lock that is waited for are named.
 MARIADB_TABLES = """
@@ -63,17 +64,23 @@ FROM (SELECT thread_id, MAX(lock_mode) AS holds,
       WHERE lock_mode <> 'MDL_INTENTION_EXCLUSIVE' AND LOWER(lock_type) IN ({waits}) GROUP BY thread_id) m
 JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
 WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') ORDER BY seconds DESC"""
-# Where nobody says who holds a lock of a table: who may, because a transaction keeps those of its statements.
-OPEN_TRANSACTIONS = """
+# Where nobody says who holds a lock of a table: statements that lock one for as long as they run, and transactions, which keep
+# the locks of their statements. These harm nobody but such a statement, and who waits behind it.
+TABLE_METADATA = "table metadata lock"
+DDL = re.compile(r"\s*(?:/\*.*?\*/\s*)*(?:SET\s+STATEMENT\b.*?\bFOR\s+)?"
+                 r"(?:ALTER|CREATE|DROP|FLUSH|LOCK|OPTIMIZE|RENAME|REPAIR|TRUNCATE)\b", re.IGNORECASE | re.DOTALL)
+WAITING = f"""
+SELECT p.info AS query FROM information_schema.PROCESSLIST p
+WHERE p.user NOT IN ({OURS}) AND p.state = 'Waiting for {TABLE_METADATA}' AND p.info IS NOT NULL"""
+OPEN_TRANSACTIONS = f"""
 SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_query AS query,
        CONCAT(p.user, '@', p.host) AS user, NULL AS holds, NULL AS what
 FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
-WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') ORDER BY t.trx_started"""
+WHERE {SESSIONS} ORDER BY t.trx_started"""
 
 # As MariaDB's process list names the lock of engines that lock whole tables, as MyISAM does; MySQL's ports serve none. A
 # statement holds it until its end, and a transaction does not: only LOCK TABLES lets an idle session hold it.
 TABLE_LEVEL = "table level lock"
-SESSIONS = f"p.user NOT IN ({OURS}) AND p.id <> CONNECTION_ID() AND COALESCE(p.state, '') NOT LIKE 'Waiting for %lock'"
 # Sessions that use a table for which a thread of the library waits.
 USERS_OF_TABLES = f"""
 SELECT p.id AS thread, CONCAT(p.user, '@', p.host) AS user, p.info AS query, p.time AS seconds, m.lock_mode AS holds,
@@ -131,13 +138,30 @@ def of_rows(connection, version, ends_deadlocks=True):
     return holders + [{**one, "deadlock": True} for one in found if one["state"] == "LOCK WAIT" and one["trx"] in locked]
 
 
-def of_tables(connection, version, waits):
+def _ddl_waits(connection):
+    return any(DDL.match(one["query"]) for one in _rows(connection, WAITING) or [])
+
+
+def _may_hold_tables(connection):
+    running = [one for one in _rows(connection, STATEMENTS) or [] if DDL.match(one["query"])]
+    transactions = _rows(connection, OPEN_TRANSACTIONS) or [] if _ddl_waits(connection) else []
+    numbers = {one["thread"] for one in running}
+    return ([{**one, "holds": None, "what": None, "runs": True} for one in running]
+            + [one for one in transactions if one["thread"] not in numbers])
+
+
+def of_tables(connection, version, waits, shows_locks=True):
     """Sessions that hold, or may hold, the locks of tables for which others wait: thread, user, query, seconds, holds
-    (None: it is not known whether it holds one), what. `waits`: the kinds of locks, as the process list names them; at
-    least one."""
-    kinds = ", ".join(connection.escape(kind.lower()) for kind in waits)
-    found = _rows(connection, MARIADB_TABLES.format(waits=kinds) if "MariaDB" in version else MYSQL_TABLES)
-    return (found if found is not None else _rows(connection, OPEN_TRANSACTIONS) or [])[:SHOWN]
+    (None: it is not known whether it holds one; runs is there, too, where it would be by its statement), what. `waits`: the
+    kinds of locks, as the process list names them; at least one. `shows_locks`: performance_schema is ON, of MySQL."""
+    if "MariaDB" in version:
+        kinds = ", ".join(connection.escape(kind.lower()) for kind in waits)
+        found = _rows(connection, MARIADB_TABLES.format(waits=kinds))
+    else:
+        found = _rows(connection, MYSQL_TABLES) if shows_locks else None
+    if found is None:
+        found = _may_hold_tables(connection) if TABLE_METADATA in waits else []
+    return found[:SHOWN]
 
 
 def _named_by_statements(connection):

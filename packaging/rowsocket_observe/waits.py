@@ -86,13 +86,13 @@ def tables_are_waited_for(look):
                + ("" if _shows_locks(look) else f"; {SHOWS_NO_LOCKS}"), f"SHOW FULL PROCESSLIST; {_who_holds(look)}")
         return
     for one in look.table_holders:
-        holds = (f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else
-                 "may be the cause: its transaction is open")
+        maybe = "its statement runs" if one.get("runs") else "its transaction is open"
+        holds = f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else f"may be the cause: {maybe}"
         query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
         yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s;"
                f" {query}",
-               blockers.end_of(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}")
-               + ("" if one["holds"] else f"; {_who_holds(look)}"))
+               ("" if one["holds"] else f"to be sure: {_who_holds(look)}; ")
+               + blockers.end_of(one, f"let it end (COMMIT, UNLOCK TABLES, the end of its ALTER), or KILL {one['thread']}"))
 
 
 def whole_tables_are_waited_for(look):

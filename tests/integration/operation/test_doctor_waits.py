@@ -56,6 +56,12 @@ def wait_for_rows(server, count):
                what=f"{count} transactions wait for rows", step_s=0.2)
 
 
+def wait_for_state(server, state, count):
+    sql = server.sql()
+    wait_until(lambda: int(sql.value(f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE state = '{state}'")) == count,
+               what=f"{count} threads are {state}")
+
+
 def open_transaction(server):
     """A transaction that is open, and locks nothing for which anybody waits."""
     session = server.sql("d")
@@ -175,4 +181,45 @@ def test_who_holds_tables_where_performance_schema_is_off(make_server):
     assert named(said) == set() and "MariaDB" not in said, said
     owner.run("UNLOCK TABLES")
     assert index.client.recv() == hs.counted(1)
+    beside.run("COMMIT")
+
+
+@pytest.mark.mariadb("MySQL shows who holds a lock of a table")
+def test_who_has_locked_a_table_is_found_by_the_plugin(make_server):
+    server = make_server(options=PATIENT)
+    sql = make_table(server)
+    beside, index, owner, waiting = open_transaction(server), writer(server), server.sql("d"), Statements(server)
+    holder = number_of(owner)
+    owner.run("LOCK TABLES t WRITE")
+    send_update(index, 3)
+    waiting.run("UPDATE t SET x = 5 WHERE id = 4")
+    wait_for_state(server, "Waiting for table metadata lock", 2)
+    says(server, "threads of the library wait for table metadata lock: somebody has", "INSTALL SONAME 'metadata_lock_info'")
+    said = doctor(server)
+    assert named(said) == set(), said
+    sql.run("INSTALL SONAME 'metadata_lock_info'")
+    says(server, f"connection {holder} of SQL (root@localhost) holds MDL_SHARED_NO_READ_WRITE of d.t")
+    sql.run(f"KILL {holder}")
+    assert index.client.recv() == hs.counted(1)
+    waiting.join()
+    beside.run("COMMIT")
+
+
+@pytest.mark.mariadb("MySQL shows who holds the lock")
+def test_an_alter_that_runs(make_server):
+    server = make_server(options=PATIENT)
+    sql = make_table(server, rows=5000)
+    beside, index, changer, waiting = open_transaction(server), writer(server), server.sql("d"), Statements(server)
+    number = number_of(changer)
+    waiting.run("ALTER TABLE t ADD COLUMN y CHAR(128) AS (SHA2(REPEAT(id, 1000000), 512)) PERSISTENT, ALGORITHM=COPY", changer)
+    wait_for_state(server, "copy to tmp table", 1)
+    send_update(index, 3)
+    waiting.run("UPDATE t SET x = 5 WHERE id = 5")
+    wait_for_state(server, "Waiting for table metadata lock", 2)
+    says(server, f"connection {number} of SQL (root@localhost) may be the cause: its statement runs", "it executes: ALTER TABLE t")
+    said = doctor(server)
+    assert named(said) == {number}, said
+    sql.run(f"KILL {number}")
+    assert index.client.recv() == hs.counted(1)
+    waiting.join()
     beside.run("COMMIT")

@@ -163,3 +163,12 @@ def test_what_is_said_of_who_may_hold_a_table():
     assert "connection 50 of SQL (u@h) may be the cause: its statement runs for 5 s; it executes: ALTER TABLE t" in text
     assert "connection 37 of SQL (u@h) may be the cause: its transaction is open for 70 s; it executes nothing now" in text
     assert text.count(f"to be sure: {trouble.waits.WHO_HOLDS}; let it end") == 2
+
+
+def test_the_plugins_locks_that_harm_only_ddl():
+    harmless, waits = "'MDL_SHARED_READ'", f"'Waiting for {TABLE[0]}'"
+    for queries, named in (([], False), (["UPDATE t SET x = 1"], False), ([ALTER["query"]], True)):
+        threads, asked = holders_of_tables(queries, shown=[{"thread": 9}])
+        [query] = [query for query in asked if "METADATA_LOCK_INFO" in query]
+        assert threads == [9] and (harmless not in query) == named and "'MDL_INTENTION_EXCLUSIVE'" in query
+        assert "NOT LIKE 'Waiting for %lock'" in query and any(waits in one for one in asked)

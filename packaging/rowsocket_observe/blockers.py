@@ -55,15 +55,17 @@ WHERE h.processlist_id IS NOT NULL AND (h.processlist_user NOT IN ({OURS}) OR h.
 ORDER BY seconds DESC"""
 SESSIONS = f"p.user NOT IN ({OURS}) AND p.id <> CONNECTION_ID() AND COALESCE(p.state, '') NOT LIKE 'Waiting for %lock'"
 # The plugin metadata_lock_info knows the holders; it is not loaded as installed. It does not know who waits for what, so
-# that all holders of the kind of lock that is waited for are named.
-MARIADB_TABLES = """
+# that all holders of the kind of lock that is waited for are named; but not those of locks that harm only DDL, where none waits.
+MARIADB_TABLES = f"""
 SELECT m.thread_id AS thread, CONCAT(p.user, '@', p.host) AS user, p.info AS query, p.time AS seconds, m.holds, m.what
 FROM (SELECT thread_id, MAX(lock_mode) AS holds,
              MAX(CONCAT_WS('.', NULLIF(table_schema, ''), NULLIF(table_name, ''))) AS what
       FROM information_schema.METADATA_LOCK_INFO
-      WHERE lock_mode <> 'MDL_INTENTION_EXCLUSIVE' AND LOWER(lock_type) IN ({waits}) GROUP BY thread_id) m
+      WHERE lock_mode NOT IN ({{harmless}}) AND LOWER(lock_type) IN ({{waits}}) GROUP BY thread_id) m
 JOIN information_schema.PROCESSLIST p ON p.id = m.thread_id
-WHERE p.user NOT IN ('handlersocket', 'memcached', 'resp') ORDER BY seconds DESC"""
+WHERE {SESSIONS} ORDER BY seconds DESC"""
+HARMLESS = ("MDL_INTENTION_EXCLUSIVE",)
+HARMFUL_TO_DDL = ("MDL_SHARED", "MDL_SHARED_HIGH_PRIO", "MDL_SHARED_READ", "MDL_SHARED_WRITE", "MDL_SHARED_UPGRADABLE")
 # Where nobody says who holds a lock of a table: statements that lock one for as long as they run, and transactions, which keep
 # the locks of their statements. These harm nobody but such a statement, and who waits behind it.
 TABLE_METADATA = "table metadata lock"
@@ -155,8 +157,9 @@ def of_tables(connection, version, waits, shows_locks=True):
     (None: it is not known whether it holds one; runs is there, too, where it would be by its statement), what. `waits`: the
     kinds of locks, as the process list names them; at least one. `shows_locks`: performance_schema is ON, of MySQL."""
     if "MariaDB" in version:
-        kinds = ", ".join(connection.escape(kind.lower()) for kind in waits)
-        found = _rows(connection, MARIADB_TABLES.format(waits=kinds))
+        harmless = HARMLESS if _ddl_waits(connection) else HARMLESS + HARMFUL_TO_DDL
+        kinds, modes = (", ".join(map(connection.escape, names)) for names in ([kind.lower() for kind in waits], harmless))
+        found = _rows(connection, MARIADB_TABLES.format(waits=kinds, harmless=modes))
     else:
         found = _rows(connection, MYSQL_TABLES) if shows_locks else None
     if found is None:

@@ -199,6 +199,8 @@ def test_who_has_locked_a_table_is_found_by_the_plugin(make_server):
     assert named(said) == set(), said
     sql.run("INSTALL SONAME 'metadata_lock_info'")
     says(server, f"connection {holder} of SQL (root@localhost) holds MDL_SHARED_NO_READ_WRITE of d.t")
+    said = doctor(server)
+    assert named(said) == {holder}, said
     sql.run(f"KILL {holder}")
     assert index.client.recv() == hs.counted(1)
     waiting.join()

@@ -163,6 +163,9 @@ def test_what_is_said_of_who_may_hold_a_table():
     assert "connection 50 of SQL (u@h) may be the cause: its statement runs for 5 s; it executes: ALTER TABLE t" in text
     assert "connection 37 of SQL (u@h) may be the cause: its transaction is open for 70 s; it executes nothing now" in text
     assert text.count(f"to be sure: {trouble.waits.WHO_HOLDS}; let it end") == 2
+    assert "INSTALL waits" not in found(now=now)
+    text = found(now={"waits": {"backup lock": 3}, "version": MARIADB})
+    assert "somebody has FLUSH TABLES WITH READ LOCK" in text and "INSTALL waits for this lock, too" in text
 
 
 def test_the_plugins_locks_that_harm_only_ddl():

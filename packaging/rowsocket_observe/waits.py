@@ -14,6 +14,9 @@ HOLDERS = (
     f" AND COALESCE(p.user, '') NOT IN ({blockers.OURS}) ORDER BY t.trx_started")
 WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information_schema.METADATA_LOCK_INFO shows who holds"
              " the lock")
+WHO_HAS_THE_BACKUP_LOCK = (
+    "a backup's connection has it, or an idle one, by FLUSH TABLES WITH READ LOCK: KILL it. MariaDB tells which one, where INSTALL"
+    " SONAME 'metadata_lock_info' was done before: INSTALL waits for this lock, too")
 WHO_HOLDS_IN_MYSQL = "performance_schema.metadata_locks tells who holds the lock"
 SHOWS_NO_LOCKS = "performance_schema is OFF, so that the server does not show who holds what"
 SHOW_LOCKS = "performance_schema = ON in an option file lets the doctor name the holder, from the server's next start on"
@@ -27,7 +30,9 @@ def _who_holds(look):
     """How to find who holds a lock of a table."""
     if not _shows_locks(look):
         return SHOW_LOCKS
-    return WHO_HOLDS if "MariaDB" in look.now.version else WHO_HOLDS_IN_MYSQL
+    if "MariaDB" not in look.now.version:
+        return WHO_HOLDS_IN_MYSQL
+    return WHO_HAS_THE_BACKUP_LOCK if "backup lock" in look.now.waits else WHO_HOLDS
 
 
 def _end_of_deadlock(look, one):

@@ -208,6 +208,35 @@ def test_who_has_locked_a_table_is_found_by_the_plugin(make_server):
 
 
 @pytest.mark.mariadb("MySQL shows who holds the lock")
+@pytest.mark.parametrize("locks", [["FLUSH TABLES WITH READ LOCK"], ["BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT"]])
+def test_who_has_the_backup_lock(make_server, locks):
+    server = make_server(options=PATIENT)
+    sql = make_table(server)
+    beside, index, waiting = open_transaction(server), writer(server), Statements(server)
+    for installed in (False, True):
+        owner = server.sql("d")
+        holder = number_of(owner)
+        for lock in locks:
+            owner.run(lock)
+        send_update(index, 3 + installed)
+        waiting.run("UPDATE t SET x = 5 WHERE id = 5")
+        wait_for_state(server, "Waiting for backup lock", 2)
+        if installed:
+            says(server, f"connection {holder} of SQL (root@localhost) holds MDL_BACKUP_")
+        else:
+            says(server, "threads of the library wait for backup lock: somebody has", "INSTALL waits for this lock, too")
+        said = doctor(server)
+        assert named(said) == ({holder} if installed else set()), said
+        if not installed:
+            waiting.run("INSTALL SONAME 'metadata_lock_info'")
+            wait_for_state(server, "Waiting for backup lock", 3)
+        sql.run(f"KILL {holder}")
+        assert index.client.recv() == hs.counted(1)
+        waiting.join()
+    beside.run("COMMIT")
+
+
+@pytest.mark.mariadb("MySQL shows who holds the lock")
 def test_an_alter_that_runs(make_server):
     server = make_server(options=PATIENT)
     sql = make_table(server, rows=5000)

@@ -1,6 +1,7 @@
 #include "frontend/resp/cursors.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "model/limits.h"
@@ -22,8 +23,16 @@ RespCursors::RespCursors() : next_(SecondsNow() << kCursorsOfASecondBits) {}
 
 uint64_t RespCursors::Keep(Position position, uint64_t before) {
   const base::MutexLock lock(mutex_);
-  kept_.push_front({next_, before, std::move(position)});
-  places_[next_] = kept_.begin();
+  // Where there is no memory for both, neither stays: a position that no place leads to would never
+  // be forgotten.
+  const auto place = places_.emplace(next_, kept_.end()).first;
+  try {
+    kept_.push_front({next_, before, std::move(position)});
+  } catch (const std::bad_alloc&) {
+    places_.erase(place);
+    throw;
+  }
+  place->second = kept_.begin();
   if (kept_.size() > model::kRespCursorsMax) Forget(kept_.back().cursor);
   return next_++;
 }

@@ -10,6 +10,7 @@
 #include "exec/test_port.h"
 #include "frontend/resp/frontend.h"
 #include "frontend/resp/resp_fixture.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 namespace {
@@ -127,6 +128,26 @@ TEST_F(RespTest, AThreadKeepsNothingOfALargeStringThatItHasMoved) {
   const int64_t before = held();
   move("large");
   EXPECT_LT(held() - before, static_cast<int64_t>(value.size() / 2));
+}
+
+// The position whose place found no memory would stay for good, and all behind it.
+TEST(RespCursorsMemoryTest, ACursorThatFindsNoMemoryLeavesNothing) {
+  RespCursors cursors;
+  for (long spare = 0; spare < 4; ++spare) {
+    RespCursors::Position position{std::string(100, 's'), {"x"}};
+    const exec::OutOfMemory out(spare);
+    std::thread([&] {
+      try {
+        cursors.Keep(std::move(position), 0);
+      } catch (const std::bad_alloc&) {
+      }
+    }).join();
+  }
+  uint64_t last = 0;
+  for (size_t i = 0; i < model::kRespCursorsMax * 2; ++i) last = cursors.Keep({"s", {"x"}}, 0);
+  EXPECT_EQ(model::kRespCursorsMax, cursors.size());
+  RespCursors::Position position;
+  EXPECT_TRUE(cursors.Find(last, &position));
 }
 
 }  // namespace

@@ -207,11 +207,17 @@ uint64_t TokenBook::NowSeconds() const {
       std::chrono::duration_cast<std::chrono::seconds>(since_1970).count());
 }
 
+// A clock that is wrong may be near 1970: nothing has expired then.
+uint64_t TokenBook::ExpiredBefore(uint64_t now_s) const {
+  return now_s - std::min<uint64_t>(now_s, settings_.ttl_s);
+}
+
 engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Session& session,
                                    base::Buffer& out,
-                                   const std::function<engine::Outcome()>& execute) const {
+                                   const std::function<engine::Outcome()>& execute,
+                                   bool is_unit) const {
   const size_t begin = out.size();
-  Looker looker(request, NowSeconds() - settings_.ttl_s, out);
+  Looker looker(request, ExpiredBefore(NowSeconds()), out);
   // A unit has taken its locks by now.
   const bool refuses = session.WaitsForLocks() && session.HoldsRows();
   engine::Outcome outcome;
@@ -241,7 +247,7 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   }
   outcome = execute();
   if (!outcome.ok()) return outcome;
-  const engine::Outcome kept = Keep(request, session, out.view().substr(begin));
+  const engine::Outcome kept = Keep(request, session, out.view().substr(begin), is_unit);
   if (kept.ok()) return outcome;
   if (outcome.permanent) {
     // The request cannot be taken back either: its answer stands, and it is not to run again with
@@ -257,10 +263,11 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
 engine::Outcome TokenBook::ExecuteUnit(const TokenedRequest& request, Unit& unit,
                                        engine::Session& session, base::Buffer& out,
                                        const std::function<engine::Outcome()>& run) const {
-  const engine::Outcome outcome = Execute(request, session, out, [&] {
+  const auto run_unit = [&] {
     const engine::Outcome ran = run();
     return unit.end == Unit::End::kStopped ? engine::Outcome::Fail(ErrorCode::kGroup) : ran;
-  });
+  };
+  const engine::Outcome outcome = Execute(request, session, out, run_unit, /*is_unit=*/true);
   if (unit.end == Unit::End::kStopped) return {};
   if (outcome.ok()) unit.end = Unit::End::kApplied;
   return outcome;
@@ -268,7 +275,7 @@ engine::Outcome TokenBook::ExecuteUnit(const TokenedRequest& request, Unit& unit
 
 engine::Outcome TokenBook::Ask(const TokenedRequest& request, engine::Session& session,
                                TokenFate* fate) const {
-  Teller teller(NowSeconds() - settings_.ttl_s, fate);
+  Teller teller(ExpiredBefore(NowSeconds()), fate);
   engine::Outcome outcome = Edit(session, *indexes_[kByToken], request.token, teller);
   const bool fences = outcome.ok() && fate->state == TokenState::kUnknown &&
                       request.asks == TokenedRequest::Asks::kFence;
@@ -283,7 +290,7 @@ engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session&
   const std::string created_s = std::to_string(now_s);
   TokenedRequest nothing = request;
   nothing.text = {};
-  Keeper keeper(nothing, "", created_s, now_s - settings_.ttl_s);
+  Keeper keeper(nothing, "", created_s, ExpiredBefore(now_s));
   const engine::Outcome kept =
       Edit(session, *indexes_[kByToken], request.token, keeper, request.account);
   if (!kept.ok() || !keeper.came_too_late()) return kept;
@@ -293,10 +300,10 @@ engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session&
 void TokenBook::AddWrites(exec::WriteSet& writes) const { writes.AddAnyRow(*indexes_[kByToken]); }
 
 engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& session,
-                                std::string_view answer) const {
+                                std::string_view answer, bool is_unit) const {
   const uint64_t now_s = NowSeconds();
   const std::string created_s = std::to_string(now_s);
-  Keeper keeper(request, answer, created_s, now_s - settings_.ttl_s);
+  Keeper keeper(request, answer, created_s, ExpiredBefore(now_s));
   // The request holds its rows by now, which others want: they are given back where the token's row
   // would have to be waited for.
   const bool waits = session.WaitsForLocks();
@@ -311,23 +318,24 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
     kept = Deadlock();
   }
   if (!kept.ok()) return kept;
-  // Expired tokens that cannot be removed now are removed later; a failed statement leaves nothing
-  // behind (S2). A session that waits for locks leaves them to others, because its wait would keep
-  // others from the row of the request.
+  // Expired tokens that cannot be removed now are removed later: a failed statement leaves nothing
+  // behind (S2), but for one in a unit, of which all is taken back. A session that waits for locks
+  // leaves them to others, because its wait would keep others from the row of the request.
   if (session.WaitsForLocks()) return kept;
   if (PurgePauses(now_s)) return kept;
   const engine::Outcome purged = Purge(session);
-  if (!purged.transaction_lost) return kept;
-  if (purged.result != engine::Outcome::Result::kBusy) return purged;
-  // innodb_rollback_on_timeout: nothing of the request is locked, and it may well succeed when it
-  // runs again without a purge.
+  if (purged.ok() || (!purged.transaction_lost && !is_unit)) return kept;
+  if (purged.transaction_lost && purged.result != engine::Outcome::Result::kBusy) return purged;
+  // Where a purge takes the turn back (for a lock: innodb_rollback_on_timeout), nothing of the
+  // request is locked, and it may well succeed when it runs again without a purge.
   purge_lost_s.store(now_s, std::memory_order_relaxed);
   return Lost(Deadlock());
 }
 
 engine::Outcome TokenBook::Purge(engine::Session& session) const {
   const uint32_t kept_s = std::max(settings_.ttl_s, rows_kept_s.load(std::memory_order_relaxed));
-  const std::string oldest_s = std::to_string(NowSeconds() - kept_s);
+  const uint64_t now_s = NowSeconds();
+  const std::string oldest_s = std::to_string(now_s - std::min<uint64_t>(now_s, kept_s));
   const Value key{std::string_view(oldest_s)};
   model::Request request;
   request.find.op = model::CompareOp::kLt;

@@ -100,7 +100,10 @@ class TokenBook {
   /// Appends the kept answer, or calls `execute` and keeps what `execute` appends when it succeeds.
   /// When the outcome is not ok, only `execute` may have appended something.
   engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
-                          base::Buffer& out, const std::function<engine::Outcome()>& execute) const;
+                          base::Buffer& out,
+                          const std::function<engine::Outcome()>& execute) const {
+    return Execute(request, session, out, execute, /*is_unit=*/false);
+  }
   /// Executes a unit by `run`, unless its token has taken effect already. A unit that stops keeps
   /// no token.
   engine::Outcome ExecuteUnit(const TokenedRequest& request, Unit& unit, engine::Session& session,
@@ -117,11 +120,17 @@ class TokenBook {
   void AddWrites(WriteSet& writes) const;
 
  private:
+  engine::Outcome Execute(const TokenedRequest& request, engine::Session& session,
+                          base::Buffer& out, const std::function<engine::Outcome()>& execute,
+                          bool is_unit) const;
   engine::Outcome Keep(const TokenedRequest& request, engine::Session& session,
-                       std::string_view answer) const;
+                       std::string_view answer, bool is_unit) const;
   engine::Outcome Purge(engine::Session& session) const;
   engine::Outcome Fence(const TokenedRequest& request, engine::Session& session) const;
   uint64_t NowSeconds() const;
+  /// The seconds since 1970 before which a token was kept that has expired `now_s` seconds after
+  /// 1970.
+  uint64_t ExpiredBefore(uint64_t now_s) const;
 
   const TokenSettings& settings_;
   std::array<std::shared_ptr<engine::Index>, 2> indexes_;  ///< By token; by age.

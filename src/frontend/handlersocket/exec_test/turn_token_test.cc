@@ -110,6 +110,20 @@ TEST_F(TurnTokenTest, SessionThatWaitsForLocksLeavesExpiredTokensToOthers) {
   EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 
+TEST_F(TurnTokenTest, NothingHasExpiredWhereTheClockIsNear1970) {
+  settings_.tokens.now_s = [] { return uint64_t{50}; };  // The tokens' time is 100 seconds.
+  MakeTokens({{"old", "another", "0\t1\n", "10"}});
+  Peer& peer = Connect();
+  for (int i = 0; i < 2; ++i) {
+    SendTokened(peer, kTake);
+    Run();
+    EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+    NextTurn();
+  }
+  EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ(2u, store_.RowCount(kTokens));
+}
+
 // innodb_rollback_on_timeout: the lock of another session on an expired token takes the turn back.
 TEST_F(TurnTokenTest, LockOfAnExpiredTokenCostsOneTurnNowAndThen) {
   uint64_t now_s = 9000;  // Other tests are not this late.
@@ -142,6 +156,25 @@ TEST_F(TurnTokenTest, LockOfAnExpiredTokenCostsOneTurnNowAndThen) {
   EXPECT_EQ(2u, purges);
   EXPECT_EQ(2u, Stat(exec::Stat::kBatchRetries));
   EXPECT_EQ("1,7;2,20;3,30;", store_.Dump(kTable));
+}
+
+// A statement that fails in a unit may have removed a token: the unit must not be kept with that.
+TEST_F(TurnTokenTest, PurgeThatFailsInAUnitTakesTheUnitBack) {
+  settings_.tokens.now_s = [] { return uint64_t{20000}; };  // Other tests are not this late.
+  MakeTokens({{"old", "another", "0\t1\n", "1"}});
+  Peer& peer = Connect();
+  unsigned purges = 0;
+  SetHook([&purges](const Call& call) {
+    if (call.kind != Call::Kind::kExecute || call.names->index != "created") return Outcome();
+    ++purges;
+    return Outcome::Of(model::Error::Engine(1205));
+  });
+  SendTokened(peer, "T\ta\tG\t1\nR\t0\t=\t1\t1\t1\t0\t-\t0\t1\n");
+  Run();
+  EXPECT_EQ(1u, purges) << "the unit has run again without a purge";
+  EXPECT_EQ(1u, Stat(exec::Stat::kBatchRetries));
+  EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
+  EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 
 // Each plugin has its own time for tokens, and all have one table.

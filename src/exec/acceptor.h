@@ -19,12 +19,12 @@ class Acceptor {
  public:
   Acceptor(WorkerCore& core, ClientTable& clients) : core_(core), clients_(clients) {}
 
-  /// Has the worker's event loop watch the listeners.
+  /// Makes the worker's event loop watch the listeners.
   void Listen();
   void StopListening();
-  /// Listens again when the listeners have rested for long enough.
+  /// Listens again if the listeners have rested for long enough.
   void Resume();
-  /// The listener that an event is about; null when it is about a connection.
+  /// The listener that an event is about; null when the event is about a connection.
   net::Listener* ListenerOf(void* tag) const {
     auto* const listener = static_cast<net::Listener*>(tag);
     std::vector<net::Listener>& all = *core_.context.listeners;

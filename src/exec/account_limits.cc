@@ -13,7 +13,8 @@ constexpr int64_t kNsPerSecond = 1'000'000'000;
 bool AccountBudget::Spend(uint32_t count, uint32_t per_second, int64_t now_ms) {
   const int64_t now_ns = now_ms * 1'000'000;
   const int64_t costs_ns = kNsPerSecond / per_second;
-  // A limit that is raised counts before long, whatever is owed at the lower one.
+  // What is owed has a limit, so that a raised limit takes effect before long, whatever was owed
+  // under the lower one.
   const int64_t owed_max_ns = now_ns + kNsPerSecond + model::kAccountOwedMsMax * 1'000'000;
   int64_t full_at_ns = full_at_ns_.load(std::memory_order_relaxed);
   for (;;) {
@@ -37,7 +38,7 @@ std::shared_ptr<AccountBudget> AccountLimits::BudgetOf(const model::Account& acc
   return made;
 }
 
-// A budget that is not full is kept: an account would otherwise get a new one by connecting anew.
+// A budget that is not full is kept: otherwise an account would get a new one by connecting anew.
 void AccountLimits::ForgetFull(int64_t now_ms) {
   std::erase_if(budgets_, [now_ms](const auto& each) {
     return each.second.use_count() == 1 && each.second->is_full(now_ms);

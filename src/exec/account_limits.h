@@ -4,12 +4,11 @@
 // Flow: BudgetOf gives the budget of an account to a connection, once. The worker spends of the
 // budget for each request, before the request takes part in a turn. AccountPlaces counts the
 // requests of each account in one turn or batch. A budget is a bucket that holds the requests of
-// one second and fills up again as time passes. A request may be spent as long as something is
-// left, also one that counts as several; what it spends beyond that is owed. Where no limit is set,
-// no budget is asked for or kept.
-// Threads: any; AccountPlaces, the owner's of the turn. Lifetime: as long as the workers of the
-// plugin. Limits: kAccountBudgetsMax budgets; beyond that number, budgets that are full and that no
-// connection has are forgotten.
+// one second and fills up again as time passes. As long as something is left, a request may be
+// spent, even one that counts as several; what it takes beyond the rest is owed. Where no limit is
+// set, no budget is asked for or kept. Threads: any; AccountPlaces, the owner's of the turn.
+// Lifetime: as long as the workers of the plugin. Limits: kAccountBudgetsMax budgets; beyond that
+// number, budgets that are full and that no connection has are forgotten.
 #pragma once
 
 #include <atomic>
@@ -26,7 +25,7 @@
 
 namespace rowsocket::exec {
 
-/// The variables, which may change while the server runs.
+/// The system variables, which may change while the server runs.
 struct AccountLimitSettings {
   std::atomic<uint32_t> requests_per_second{0};  ///< 0: no limit.
   std::atomic<uint32_t> share_percent{100};      ///< 1 to 100; 100: no limit.
@@ -84,12 +83,13 @@ inline uint64_t IdOf(const model::Account* account) {
 /// The places that accounts have in one turn or batch. Accounts are named by their ids.
 class AccountPlaces {
  public:
-  /// Begins an empty turn or batch. `limits` null: no account has a limit.
+  /// Begins to count an empty turn or batch. `limits` null: no account has a limit.
   void Begin(const AccountLimits* limits);
-  /// How many places are left for the account; no account has no limit.
+  /// How many places are left for the account. Clients without an account (kNoAccount) have no
+  /// limit.
   uint32_t Left(uint64_t account);
   void Add(uint64_t account, size_t places);
-  /// Whether nothing was left for an account that asked.
+  /// Whether Left has answered 0 for an account.
   bool ran_out() const { return ran_out_; }
 
  private:

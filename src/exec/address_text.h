@@ -20,7 +20,7 @@ inline std::string_view HostOf(std::string_view address) {
   return address;
 }
 
-/// The port of an address; 0: it has none, as that of a UNIX socket.
+/// The port of an address; 0: the address has none, because it is that of a UNIX socket.
 inline uint16_t PortOf(std::string_view address) {
   const size_t colon = address.rfind(':');
   uint16_t port = 0;

@@ -55,7 +55,8 @@ bool BatchCollector::IsFull(const ClientBatch& batch) {
   return batch.turn.size() >= model::kTurnRequestsMax || bytes >= model::kTurnArenaBytesMax;
 }
 
-// Null when no batch has room; then a full or finished batch is on its way back.
+// Returns the batch to collect in. Null when no batch has room: a full or finished batch is then on
+// its way back.
 BatchCollector::ClientBatch* BatchCollector::Collecting() {
   if (collecting_ == nullptr) collecting_ = static_cast<ClientBatch*>(executor_.TakeBack());
   if (collecting_ == nullptr && !free_.empty()) {
@@ -68,14 +69,14 @@ BatchCollector::ClientBatch* BatchCollector::Collecting() {
 }
 
 // A connection that keeps many requests in flight gets no more of a batch than all others together
-// have of late, so that it at most doubles what a batch takes.
+// have had of late, so that it at most doubles the time of a batch.
 uint32_t BatchCollector::Share() const {
   return others_requests_ == 0 ? model::kBatchRequestsAloneMax
                                : std::clamp(others_requests_, model::kBatchRequestsShareMin,
                                             model::kTurnRequestsPerConnectionMax);
 }
 
-// False: the item has to be read again.
+// Moves the last item of the finds, a write, into the batch. False: the item has to be read again.
 bool BatchCollector::TakeLast(ClientBatch* batch, Client& client, Turn& finds,
                               const std::shared_ptr<base::Arena>& arena) {
   const bool is_kept = batch != nullptr && !batch->kept.empty() && batch->kept.back() == arena;
@@ -144,7 +145,8 @@ void BatchCollector::Publish() {
   ClientBatch* batch = std::exchange(collecting_, nullptr);
   if (batch == nullptr) return;
   if (!batch->turn.empty()) return executor_.Publish(*batch);
-  // The batch had finds only, which are in the turn now; their values may have filled its arena.
+  // The batch had only finds, which are in the turn now; their values may have filled the batch's
+  // arena.
   free_.push_back(batch);
   EndAwait();
 }
@@ -167,11 +169,12 @@ void BatchCollector::EndAwait(std::span<Client* const> passed_over) {
   std::rotate(ready.begin(), ready.begin() + others, ready.end());
 }
 
-// No client has read of late, so no find would be served while the executor commits.
+// No client has read of late: there is no find that the worker could serve while the executor
+// commits.
 bool BatchCollector::IsQuiet() const { return batches_without_finds_ >= kQuietBatches; }
 
-// No other client has to wait meanwhile, or only for a moment, and two changes of threads are
-// saved.
+// Running the batch here saves two changes of threads, and keeps no other client waiting for more
+// than a moment.
 bool BatchCollector::RunsHere() const {
   return collecting_ != nullptr && !collecting_->turn.empty() &&
          (clients_.size() == 1 || commits_are_cheap_ || IsQuiet()) &&
@@ -228,8 +231,8 @@ void BatchCollector::TakeDone(engine::Session* session) {
   }
 }
 
-// Where the worker ends, the batch is as one that the executor has not taken: its clients are
-// closed.
+// Where the worker ends, the batch is treated like one that the executor has not taken: its clients
+// are closed.
 void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
   if (session == nullptr) return;
   batch.is_unserved = false;
@@ -238,7 +241,7 @@ void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
       core_.context.log("no memory for the session of a batch executor (" + core_.settings.mode +
                         "): its worker writes itself, while finds wait; give the server more "
                         "memory, and restart it");
-    } catch (const std::bad_alloc&) {  // The line is lost.
+    } catch (const std::bad_alloc&) {  // The log lacks a line.
     }
   }
   Run(batch, *session);
@@ -282,7 +285,7 @@ void BatchCollector::NoteCommit(const ClientBatch& batch) {
   const auto others = static_cast<uint32_t>(batch.turn.size()) - batch.largest;
   others_requests_ = std::max(others, others_requests_ - (others_requests_ + 7) / 8);
   if (batch.turn.met_conflicts()) {
-    // The next batch may well meet one, too: its pauses must not keep finds waiting.
+    // The next batch may well meet a conflict, too: its pauses must not keep finds waiting.
     commits_are_cheap_ = false;
     batches_without_finds_ = 0;
     return;

@@ -1,5 +1,5 @@
-// Which connections of a worker write together: collects batches, has them executed, takes them
-// back.
+// Which connections of a worker write together: collects batches, gives them to the executor, and
+// takes them back.
 //
 // Flow of a round: TakeDone -> Parse of each connection that writes -> Publish, to the executor
 //                                      `-> GatherOrRun, in the worker, until EndGather or the run
@@ -7,9 +7,8 @@
 // back in the next round and puts more into it. docs/concurrency.md says when a batch is run in the
 // worker itself, and how large a part of it one connection gets.
 //
-// Threads: the worker's; see BatchExecutor.
-// Limits: kBatchesMax batches of kTurnRequestsMax items; connections for which there is no room
-// wait, in the order they came.
+// Threads: the worker's; see BatchExecutor. Limits: kBatchesMax batches of kTurnRequestsMax items;
+// connections for which there is no room wait, in the order in which they came.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +30,17 @@ class BatchCollector {
   BatchCollector(WorkerCore& core, ClientTable& clients, const InputConsumer& input,
                  const ItemReader& reader);
 
-  /// False when no thread can be had for the executor: errno says why.
+  /// Starts the executor. False when the system gives it no thread: errno says why.
   bool Start() { return executor_.Start(); }
-  /// Ends the executor and takes back the batches that it has done. Clients that wait are not
+  /// Ends the executor and takes back the batches that it has executed. Clients that wait are not
   /// served.
   void Stop();
   SessionThread& thread() { return executor_.thread(); }
 
   /// Reads items of the client into the batch; if the client only finds, its items go to `finds`.
-  /// False when no batch has room, or none for the client's account. `places`: the most that the
-  /// client may add to `finds`. `arena`: the last item of `finds` is the client's first write, and
-  /// lies in it; the batch takes the item over, or the item is read again.
+  /// False when no batch has room, or none has room for the client's account. `places`: the most
+  /// that the client may add to `finds`. `arena`: the last item of `finds` is the client's first
+  /// write, and lies in it; the batch takes the item over, or the item is read again.
   bool Parse(Client& client, engine::Session& session, Turn& finds, uint32_t places,
              const std::shared_ptr<base::Arena>& arena = nullptr);
   /// Keeps the client away until a batch has room.
@@ -60,8 +59,8 @@ class BatchCollector {
   bool gathers() const { return gathers_; }
   /// Runs the batch, or publishes it: the wait of GatherOrRun has brought no new client.
   void EndGather(engine::Session& session);
-  /// Takes back the batches that the executor has done, and their clients come back. `session`
-  /// null: the worker ends.
+  /// Takes back the batches that the executor has executed, and lets their clients come back.
+  /// `session` null: the worker ends.
   void TakeDone(engine::Session* session);
   /// Notes that finds were executed beside the batches: batches must not run in the worker, where
   /// finds would wait for them.
@@ -72,10 +71,10 @@ class BatchCollector {
     using Batch::Batch;
 
     std::vector<Client*> clients;
-    /// Arenas of turns, in which items lie that the batch has taken over from them.
+    /// Arenas of turns that gave items to the batch: these items lie there.
     std::vector<std::shared_ptr<base::Arena>> kept;
     AccountPlaces places;
-    uint32_t largest = 0;  ///< Requests of the client that has most.
+    uint32_t largest = 0;  ///< Requests of the client that has the most.
   };
 
   static bool IsFull(const ClientBatch& batch);
@@ -100,8 +99,8 @@ class BatchCollector {
   std::vector<ClientBatch*> free_;
   ClientBatch* collecting_ = nullptr;
   std::deque<Client*> waiting_;  ///< Clients that write, while no batch has room.
-  /// How many requests all clients but the busiest one have had in a batch: the highest such
-  /// number, which decays by an eighth with each batch.
+  /// How many requests all clients but the busiest one have had in a batch: the highest number of
+  /// late, which decays by an eighth with each batch.
   uint32_t others_requests_ = 0;
 
   bool commits_are_cheap_ = false;  ///< The last commit was cheap.

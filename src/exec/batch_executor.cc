@@ -13,7 +13,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// How often the process list is told anew.
+/// How often the process list gets a new text.
 constexpr int64_t kDescribeBatchMs = 500;
 /// How long an executor without a session sleeps where there is no batch to give back.
 constexpr std::chrono::hours kUnservedTick{1};
@@ -70,7 +70,7 @@ void BatchExecutor::Main(engine::Session& session) {
   }
 }
 
-// The worker executes the batches itself: their clients would wait for ever.
+// The worker executes these batches itself: otherwise their clients would wait for ever.
 void BatchExecutor::GiveAllBack() {
   base::MutexLock lock(mutex_);
   while (!stopping_) {
@@ -89,7 +89,7 @@ void BatchExecutor::GiveAllBack() {
   }
 }
 
-// Null when the executor is to end.
+// Returns the next batch. Null when the executor is to end.
 Batch* BatchExecutor::Next(engine::Session& session) {
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {

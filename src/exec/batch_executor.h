@@ -2,7 +2,7 @@
 //
 // While a batch is executed and committed the worker goes on: it receives, parses, serves reads and
 // collects the next batch. No timer decides how large a batch becomes: the requests that have come
-// by the time a batch is done are the next batch (a natural group commit).
+// by the time a batch has been executed are the next batch (a natural group commit).
 //
 // Flow:   worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
 //         -> worker: TakeDone
@@ -31,29 +31,30 @@ struct Batch {
 
   Turn turn;
   base::Arena arena;           ///< What the items of the turn point to.
-  Batch* next_done = nullptr;  ///< The next batch that is done, see BatchExecutor::TakeDone.
+  Batch* next_done = nullptr;  ///< The next executed batch, see BatchExecutor::TakeDone.
   bool is_unserved = false;    ///< The executor has no session, and has executed nothing.
 };
 
 class BatchExecutor {
  public:
-  /// `wake`: called on the executor's thread when a batch is done.
+  /// `wake`: called on the executor's thread when a batch has been executed.
   BatchExecutor(engine::SessionFactory& sessions, StatRegistry& stats, std::function<void()> wake);
   ~BatchExecutor() { Stop(); }
   BatchExecutor(const BatchExecutor&) = delete;
   BatchExecutor& operator=(const BatchExecutor&) = delete;
 
-  /// False when no thread can be had: errno says why.
+  /// Starts the thread. False when the system gives none: errno says why.
   bool Start();
-  /// Returns when the batch under way is done; a published batch stays for TakeBack.
+  /// Ends the thread, and returns when the batch under way has been executed; a published batch
+  /// stays for TakeBack.
   void Stop();
-  /// The executor's thread, whose waits inside the batch under way SessionThread::AwaitEnd ends.
+  /// The executor's thread. SessionThread::AwaitEnd can end its waits inside the batch under way.
   SessionThread& thread() { return thread_; }
 
-  /// REQUIRES: nothing is published.
+  /// Offers the batch to the executor. REQUIRES: nothing is published.
   void Publish(Batch& batch);
-  /// Returns the published batch to the worker. Null when nothing is published, or the executor has
-  /// taken the batch already.
+  /// Takes the published batch back for the worker. Null when nothing is published, or the executor
+  /// has taken the batch already.
   Batch* TakeBack();
   /// The finished batches as a list, linked by `next_done` from the first to be finished.
   Batch* TakeDone();

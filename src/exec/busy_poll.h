@@ -5,7 +5,7 @@
 // turn. On a machine that is otherwise idle, waking it costs more than its work: a core has to be
 // interrupted, and its caches have gone cold (adr/0013). Busy-polling pays where the next requests
 // come within some microseconds. Where they do not come, the worker puts its next try off, for
-// twice as many turns each time, so that looking in vain costs nothing that could be measured.
+// twice as many turns each time, so that polling in vain costs nothing that could be measured.
 //
 // Flow: when a turn ends Begins is called, and Begin where it says so; IsOver is called while
 // nothing is there; End is called when requests have come, or the moment is over. Threads: the
@@ -24,7 +24,7 @@ class BusyPoll {
   static constexpr uint32_t kClientsMax = 8;
   /// How long a worker polls before it sleeps.
   static constexpr int64_t kMomentUs = 30;
-  /// After how many turns the next try comes at the latest.
+  /// The next try comes after this many turns at the latest.
   static constexpr uint32_t kTurnsPutOffMax = 1023;
 
   /// Whether to poll after a turn that had requests. `clients`: how many sent something of late.
@@ -39,8 +39,8 @@ class BusyPoll {
   bool is_on() const { return from_us_ != 0; }
   bool IsOver(int64_t now_us) const { return now_us - from_us_ >= kMomentUs; }
 
-  /// Ends the moment of polling. `found`: requests came in it. Where requests come less than every
-  /// second time, the tries become rare.
+  /// Ends the moment of polling. `found`: requests came in that moment. Where requests come less
+  /// than every second time, the tries become rare.
   void End(bool found) {
     from_us_ = 0;
     miss_ = found ? miss_ / 2 : std::min(2 * miss_ + 1, kTurnsPutOffMax);

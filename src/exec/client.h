@@ -20,8 +20,8 @@ namespace rowsocket::exec {
 
 struct WaitJob;
 
-/// Why a worker leaves a connection alone: nothing is received from the connection or parsed until
-/// it is back. Events on its socket are noted meanwhile.
+/// Why a worker leaves a connection alone: the worker neither receives nor parses anything of the
+/// connection until it is back. Events on its socket are noted meanwhile.
 ///
 ///   kNo -> kAwaitsBatch | kInBatch | kHeld | kInLane | kLoggingIn -> kNo
 ///   kInLane -> kHeldInLane -> kHeld (the lane is done first) | kInLane (the commits end first)
@@ -69,7 +69,7 @@ struct Client : net::IdleLink {
       : connection(std::move(fd), context), frontend(std::move(made)) {}
 
   net::Connection connection;
-  /// Declared behind `connection`: the client leaves the book before its socket is closed.
+  /// Declared after `connection`, so that the client leaves the book before its socket is closed.
   BookedConnection booked;
   std::unique_ptr<Frontend> frontend;
   TurnClient turn;
@@ -85,29 +85,29 @@ struct Client : net::IdleLink {
   bool lane_must_run = false;  ///< The lane handed the last job back: it executes the next one.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
-  /// When the first request of the input was complete; where a turn has answered requests in front
-  /// of it, when the last byte before that turn was received. By base::NowNs.
+  /// When the first request of the input was complete; where a turn has answered requests before
+  /// it, when the last byte before that turn was received. By base::NowNs.
   int64_t oldest_ns = 0;
   int64_t newest_ns = 0;  ///< When the last byte was received.
-  /// How long the lane has had the first request of the input, which it has handed back, or has
-  /// only opened a table for.
+  /// How long the first request of the input was in the lane, which has handed it back, or has only
+  /// opened a table for it.
   int64_t handed_back_ns = 0;
   uint32_t active_in = 0;      ///< The last period in which the client sent something (WorkerPool).
   uint8_t login_failures = 0;  ///< Logins refused since the last one that was accepted.
-  /// What the login desk gets when the connection ends; null: it has not logged in with an
+  /// What the login desk gets when the connection ends; null: the client has not logged in with an
   /// account.
   std::unique_ptr<engine::LoginTicket> ticket;
   uint64_t ticket_account = 0;  ///< The id of the ticket's account.
   WaitJob* job = nullptr;       ///< The client's job while it is in the lane or in the inbox.
-  /// What is left of the requests of an account; null until it is asked for.
+  /// What is left of the requests of an account; null until the first request asks for it.
   std::shared_ptr<AccountBudget> budget;
-  uint64_t budget_account = 0;                ///< The id of the account that `budget` is of.
+  uint64_t budget_account = 0;                ///< The id of the account that has `budget`.
   HandshakeOwner* handshake_owner = nullptr;  ///< Gets the client back from the handshake thread.
   Client* next_in_queue = nullptr;            ///< The link of ClientQueue.
 
-  /// Notes when bytes were received. `was_empty`: the input had no byte before them. A request
-  /// counts from its last byte on: the time that a client takes to send it in pieces is not the
-  /// server's.
+  /// Notes when bytes were received. `was_empty`: the input had no byte before them. A request's
+  /// time begins with its last byte, because the time that a client takes to send it in pieces is
+  /// not the server's.
   void NoteReceived(int64_t now_ns, bool was_empty) {
     newest_ns = now_ns;
     if (was_empty || !has_more) oldest_ns = now_ns;

@@ -103,8 +103,8 @@ std::unique_ptr<Client> ClientTable::Release(Client& client) {
   return std::unique_ptr<Client>(&client);
 }
 
-// A client brings the memory with it that its turns and its end need. Each list has these clients
-// at most; clients_ comes last, so that all others have as much room as it has.
+// Reserves the memory that the turns and the end of a client need. No list has more clients than
+// clients_; that one grows last, so that all others have at least as much room.
 void ClientTable::MakeRoom() {
   const size_t size = clients_.size() + retired_.size() + orphans_.size();
   if (size < clients_.capacity()) return;
@@ -262,8 +262,8 @@ std::string ClientTable::WhyLost(Loss loss) const {
          "binary log that cannot go on): the connections that wait for it are closed";
 }
 
-// Many connections that are lost or refused for one reason are one line, which hides no line about
-// another reason. Where there is no memory for the line, the line is lost and nothing else.
+// Many connections that are lost or refused for one reason share one line, which hides no line
+// about another reason. Where there is no memory for the line, only the line is lost.
 template <typename MakeText>
 void ClientTable::Log(Loss loss, MakeText make) {
   const int64_t now_ms = base::CoarseNowMs();
@@ -280,7 +280,8 @@ void ClientTable::CloseExpired(int64_t polled_ms) {
   for (net::IdleList<Client>* list : {&idle_, &unauthenticated_}) {
     while (Client* client = list->Expired(polled_ms)) {
       const bool has_asked = list == &idle_ && client->is_ready;
-      // A lock wait has a timeout of its own, and a batch comes to its end; a login has this one.
+      // A lock wait has a timeout of its own, and a batch comes to its end; only a login needs this
+      // timeout.
       if ((client->is_away() && client->away() != Away::kLoggingIn) || has_asked) {
         list->Insert(*client, core_.clock.now_ms);
         continue;
@@ -297,7 +298,7 @@ void ClientTable::CloseAll() {
 }
 
 // A thread of the lane that has begun with the request of a connection still reads the connection's
-// frontend, so such a connection is freed when its job is back. A login is checked with the help of
+// frontend, so such a connection is freed when its job is back. Likewise, a login is checked with
 // the connection's socket.
 void ClientTable::FreeRetired() {
   if (retired_.empty()) return;

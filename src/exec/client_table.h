@@ -1,15 +1,15 @@
 // The connections of a worker: which are open, which have something to do, how they are closed.
 //
 // Flow: Add or AddMoved; then, again and again, MarkReady, the worker takes `ready`, Send; then
-// Retire and FreeRetired, or Release where the connection moves to another worker.
-// A connection is closed with Retire, at any time, and freed with FreeRetired, when nothing of the
-// round names it any more. A connection whose request the lane has is freed when the lane has given
-// the request back.
+// Retire and FreeRetired, or Release where the connection moves to another worker. A connection is
+// closed with Retire, at any time, and freed with FreeRetired, when nothing in the round refers to
+// it any more. A connection whose request the lane has is freed when the lane has given the request
+// back.
 //
-// Threads: the worker's; ReservePlace, GiveBackPlace and count from any.
-// Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
-// Errors: a connection that cannot be served is closed, counted, and told to the log once a minute.
-// Only Add and AddMoved ask for memory: all else of a client's life has its room from then on.
+// Threads: the worker's; ReservePlace, GiveBackPlace and count from any. Lifetime: connections die
+// with the table, whose destructor requires that the lane has stopped. Errors: a connection that
+// cannot be served is closed, counted, and told to the log once a minute. Only Add and AddMoved ask
+// for memory: they reserve room for all that the client needs later.
 #pragma once
 
 #include <array>
@@ -59,7 +59,8 @@ class ClientTable {
 
   /// The clients that have, or may have, requests for the next turn.
   std::vector<Client*>& ready() { return ready_; }
-  /// The clients of this round, those in batches included: as many as can be ready have room.
+  /// The clients of this round, those in batches included. There is room for as many as can be
+  /// ready.
   std::vector<Client*>& in_turn() { return in_turn_; }
   void MarkReady(Client& client) {
     if (client.is_ready || client.is_away() || client.is_retired()) return;
@@ -67,8 +68,8 @@ class ClientTable {
     ready_.push_back(&client);
     CountActive(client);
   }
-  /// Notes that the client has just done something. Where the client was authenticated and is so no
-  /// more, its deadline begins.
+  /// Notes that the client has just done something. Where the client is no longer authenticated,
+  /// its deadline begins.
   void Touch(Client& client) {
     if (!has_deadline(client)) return idle_.Touch(client, core_.clock.now_ms);
     if (idle_.Holds(client)) [[unlikely]]
@@ -76,7 +77,8 @@ class ClientTable {
   }
   /// Sends the replies that may leave, and sets what the loop watches on the socket next.
   void Send(Client& client);
-  /// Sends the replies of a client that is away no more, which is ready if it may have sent more.
+  /// Sends the replies of a client that is no longer away, and marks it ready if it may have sent
+  /// more.
   void ComeBack(Client& client);
 
   /// Closes the connection; FreeRetired or FreeOrphan frees the client.
@@ -87,8 +89,8 @@ class ClientTable {
   void CountRefused(const char* why);
   /// Counts a connection or listener that the event loop cannot watch, and tells the log why.
   void CountNotWatched(int error);
-  /// Closes the connections whose time is over. `polled_ms`: when sockets were looked at. Bytes
-  /// that came while the worker was in a turn count as activity.
+  /// Closes the connections whose time is over. `polled_ms`: when the loop last looked at the
+  /// sockets. Bytes that came while the worker was in a turn count as activity.
   void CloseExpired(int64_t polled_ms);
   void CloseAll();
   void FreeRetired();
@@ -120,7 +122,7 @@ class ClientTable {
   std::vector<Client*> orphans_;  ///< Closed, but the lane or the login desk has their request.
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
-  /// When the last line was written about each Loss; for kNone about connections refused.
+  /// When the last line was written about each Loss; kNone stands for refused connections.
   std::array<std::optional<int64_t>, kLosses> logged_ms_;
 };
 

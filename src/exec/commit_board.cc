@@ -34,7 +34,8 @@ void CommitBoard::Forget(Watcher& watcher) {
   std::erase_if(watchers_, [&watcher](const auto& each) { return each.second == &watcher; });
 }
 
-// The lock keeps commits from ending meanwhile, so that none is missed.
+// The mutex keeps commits from ending while the finds are compared with them, so that none is
+// missed.
 uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& session,
                                  Watcher& watcher) {
   const base::MutexLock lock(mutex_);

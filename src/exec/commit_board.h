@@ -37,7 +37,7 @@ struct Commit {
 
 class CommitBoard {
  public:
-  /// Is told when the commits have ended that MarkUndurable has named to it.
+  /// An object that is told when the commits that MarkUndurable has named have ended.
   class Watcher {
    public:
     virtual ~Watcher() = default;

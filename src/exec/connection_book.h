@@ -17,22 +17,24 @@ namespace rowsocket::exec {
 
 class ConnectionBook {
  public:
-  /// The library's own: numbers are unique in a server, whichever plugin serves a connection.
+  /// The one book of the library: numbers are unique in a server, whichever plugin serves a
+  /// connection.
   static ConnectionBook& Shared();
 
-  /// `plugin`: the name of the plugin whose port it is; static. The number is never used again.
+  /// Adds a connection and returns its number, which is never used again. `plugin`: the name of the
+  /// plugin whose port took the connection; static.
   uint64_t Enter(int fd, const char* plugin, const std::string& mode);
   void Leave(uint64_t id);
-  /// Whether the handshake thread has the connection, and no worker knows it.
+  /// Notes whether the handshake thread has the connection, in which case no worker knows it.
   void SetHandshake(uint64_t id, bool is_in_handshake);
 
   bool Has(const char* plugin, uint64_t id);
-  /// Shuts the socket down: its worker sees the end, and closes the connection as if the client had
-  /// gone. False: the plugin has no such connection.
+  /// Shuts the socket down, so that its worker closes the connection as if the client had gone.
+  /// False: the plugin has no such connection.
   bool End(const char* plugin, uint64_t id);
   /// "address:port" of the client, or "localhost" for a UNIX socket, as it was when the connection
-  /// entered: a client that has reset the connection has an address still. Empty: there is no such
-  /// connection.
+  /// entered: the address of a client that has reset the connection is still there. Empty: there is
+  /// no such connection.
   std::string AddressOf(uint64_t id);
   /// The address and port of this server's end of the connection, as AddressOf gives the client's.
   std::string OwnAddressOf(uint64_t id);

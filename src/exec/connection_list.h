@@ -1,9 +1,9 @@
 // The facts about each connection, collected from the workers that own the connections, for the
 // table information_schema.ROWSOCKET_CONNECTIONS.
 //
-// Flow:    a list for some workers -> each worker's inbox -> the worker: Add ... the asker: Await
-// Threads: Add on the workers' threads, once each; Await on the asker's.
-// Lifetime: shared, because a worker that is late may add to a list that nobody awaits any more.
+// Flow: a list for some workers -> each worker's inbox -> the worker: Add ... the asker: Await
+// Threads: Add on the workers' threads, once each; Await on the asker's. Lifetime: shared, because
+// a late worker may add to a list that nobody awaits any more.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,7 @@
 namespace rowsocket::exec {
 
 /// Shows the text that `make_text` returns. Where there is no memory for the text, the list goes on
-/// showing what it has shown.
+/// showing the last one.
 template <typename MakeText>
 void DescribeSession(engine::Session& session, MakeText make_text) {
   try {

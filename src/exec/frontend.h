@@ -1,19 +1,19 @@
 // What a protocol is to a worker: bytes in, items of work out, replies back.
 //
 // Flow for one connection: { Parse }, then for each item
-//   kReply: Reply -> Finished       kOpen: Opened -> Reply -> Finished       kSilentOpen: Opened
-//   kRequest: Execute -> Finished   kAuthenticate: LoginEnded, when the login has been checked
-// For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
-// lacks, answers nothing and parses the input again. The worker refreshes before its next turn,
-// once for all connections that have asked in the present turn. Parse then gives another item, also
-// where the worker could not get what was lacking: otherwise the worker would parse for ever.
-// Threads: the worker's; Execute, MayShareRow, Reply, ReplyError and Finished run on the turn's
-// thread, which is the worker's, its batch executor's or a lane's. VisitRows runs on the turn's
-// thread, and afterwards on the worker's; AddWrites on any thread, while the turn commits. While
-// the connection is away the worker calls name(), account(), answers(), errors(), held_bytes(),
-// input_bytes_max, authenticated and ShowWaits alone: what runs on the turn's thread changes
-// nothing that those look at, but for what is atomic.
-// Lifetime: items hold views of the input and of the arena (invariant I2).
+// kReply: Reply -> Finished kOpen: Opened -> Reply -> Finished kSilentOpen: Opened kRequest:
+// Execute -> Finished kAuthenticate: LoginEnded, when the login has been checked For a kSilentOpen
+// or kRefresh item Parse consumes no input. The worker gets what the frontend lacks, answers
+// nothing and parses the input again. The worker refreshes before its next turn, once for all
+// connections that have asked in the present turn. Parse must then give another item, even if the
+// worker could not get what was lacking: otherwise the worker would parse for ever. Threads: the
+// worker's; Execute, MayShareRow, Reply, ReplyError and Finished run on the turn's thread, which is
+// the worker's, its batch executor's or a lane's. VisitRows runs on the turn's thread, and
+// afterwards on the worker's; AddWrites on any thread, while the turn commits. While the connection
+// is away the worker calls name(), account(), answers(), errors(), held_bytes(), input_bytes_max,
+// authenticated and ShowWaits alone: what runs on the turn's thread changes nothing that those
+// functions look at, except atomic members. Lifetime: items hold views of the input and of the
+// arena (invariant I2).
 #pragma once
 
 #include <atomic>
@@ -37,69 +37,72 @@ namespace rowsocket::exec {
 class WriteSet;
 struct Unit;
 
-/// The frontend's own part of an item, from Parse to its reply: for requests that are more than an
-/// engine's request, such as a get of several keys. It lies in the arena of Parse.
+/// The frontend's own part of an item, from Parse to its reply. Requests that are more than one
+/// request of the engine have one, such as a get of several keys. It lies in the arena of Parse.
 struct ItemDetail {};
 
-/// What a client has sent to log in with an account of the server. The views show memory that may
-/// be written, and is wiped as soon as the login is under way.
+/// What a client has sent to log in with an account of the server. The memory behind the views may
+/// be written: it is wiped as soon as the login is under way.
 struct Credentials {
   std::string_view user;
   std::string_view password;
-  /// A login of nobody, without a password: it is refused unchecked, by whatever way it came.
+  /// The login is refused without a look at user and password, after the delay of its source.
   bool are_nobodys = false;
 };
 
 /// A request of a client, or an object that its frontend needs first.
 struct Item {
   enum class Kind : uint8_t {
-    kReply,         ///< Known without the engine: `error`, or success when that is empty.
-    kOpen,          ///< `names` are to be looked up and become the connection's `index_id`.
+    kReply,         ///< Answered without the engine: `error`, or success when `error` is empty.
+    kOpen,          ///< `names` are to be looked up and get the connection's `index_id`.
     kSilentOpen,    ///< `names` are to be looked up for the frontend; the client gets no answer.
     kRefresh,       ///< What the port's frontends share may be out of date (PortSettings::prepare).
     kAuthenticate,  ///< `credentials` are to be checked; no item of the client is before it.
     kRequest,       ///< `request` on `index`.
   };
   Kind kind = Kind::kReply;
-  /// The number of one of the protocol's verbs, by which latencies are counted. It is below
-  /// LatencyRegistry::verbs(); 0: none of them.
+  /// The number of one of the protocol's verbs, by which latencies are counted, below
+  /// LatencyRegistry::verbs(). 0: no verb.
   uint16_t verb = 0;
   model::Error error;
   uint32_t index_id = 0;
   bool is_auth_reply = false;                 ///< A kReply to a request for access.
-  const engine::IndexNames* names = nullptr;  ///< To open; the frontend's, until its next Parse.
+  const engine::IndexNames* names = nullptr;  ///< The names to open. The frontend owns them, until
+                                              ///< its next Parse.
   const Credentials* credentials = nullptr;   ///< kAuthenticate; in the arena of Parse.
-  engine::Index* index = nullptr;             ///< kRequest; the connection's ids keep it.
-  /// kRequest. An item that opens, refreshes or is charged has its account here.
+  engine::Index* index = nullptr;             ///< kRequest. The connection's ids keep the index
+                                              ///< open.
+  /// kRequest. In an item that opens, refreshes or is charged, only the account counts.
   model::Request request;
-  /// A note of the frontend's own; may be null. A kRequest item that writes is `request` on
-  /// `index`, once, and nothing else, unless it is composite.
+  /// The frontend's own note; may be null. Unless it is composite, a kRequest item that writes is
+  /// `request` on `index`, once, and nothing else.
   ItemDetail* detail = nullptr;
-  /// kRequest: several requests with one outcome, which `request` is the first write of, or the
-  /// first find; the item is composite. kReply: the requests that are refused together.
+  /// kRequest: several requests with one outcome; the item is composite, and `request` is the first
+  /// write among them, or else the first find. kReply: the requests that are refused together.
   Unit* unit = nullptr;
-  uint32_t weight = 1;  ///< How many requests it counts as, against the limits of its account.
+  uint32_t weight = 1;  ///< How many requests the item counts as, against the limits of its
+                        ///< account.
   /// A kReply that counts as a request, against the limits of the account in `request`.
   bool is_charged = false;
   /// Executing the item is more than executing `request`: a turn must not make it part of a row
   /// (S7).
   bool is_composite = false;
-  /// A kReply whose reply may be large. It has changed nothing yet, and waits for room in the
+  /// A kReply whose reply may be large. The item has changed nothing yet, and waits for room in the
   /// output as a request does.
   bool is_large = false;
   /// A kReply whose Parse looks at all connections, or at all latencies: no further request of its
   /// connection is parsed in this turn.
   bool is_costly = false;
-  /// The connection ends after the answer of the item; the input behind the item is dropped.
+  /// The connection ends after the answer of the item; the input after the item is dropped.
   bool closes = false;
-  /// kSilentOpen: names that a DDL statement has locked are an outcome for the frontend, which has
-  /// an answer without them, instead of something to wait for.
+  /// kSilentOpen: where a DDL statement has locked the names, the item does not wait. Opened gets
+  /// that as the outcome, because the frontend has an answer without the names.
   bool takes_busy = false;
 
   bool opens() const { return kind == Kind::kOpen || kind == Kind::kSilentOpen; }
   /// Whether the item is no request of the client, and has neither input nor a reply.
   bool is_silent() const { return kind == Kind::kSilentOpen || kind == Kind::kRefresh; }
-  /// The name of the row that a kRequest item is for.
+  /// The name of the row that a kRequest item concerns.
   RowName row_name() const { return {*index, request}; }
 };
 
@@ -108,9 +111,9 @@ class Frontend {
   enum class Parsed : uint8_t {
     kItem,
     kNeedMore,  ///< No complete request in the input.
-    kLater,     ///< Changes the connection's state (as an open or a login does) while requests
-                ///< before it may yet be run again: to be parsed anew, after Rewind, once they are
-                ///< answered.
+    kLater,     ///< The request changes the connection's state (as an open or a login does) while
+                ///< requests before it may yet run again: it is parsed anew, after Rewind, once
+                ///< they are answered.
   };
   struct Step {
     Parsed parsed = Parsed::kNeedMore;
@@ -136,7 +139,8 @@ class Frontend {
   /// The connection's number in the ConnectionBook; 0: it has none.
   uint64_t connection_id() const { return connection_id_; }
   virtual void SetConnectionId(uint64_t id) { connection_id_ = id; }
-  /// The number under which the server tells audit plugins of the connection; 0: it does not.
+  /// The number under which the server tells audit plugins of the connection; 0: the server does
+  /// not tell them.
   uint64_t server_thread_id() const { return server_thread_id_; }
   void SetServerThreadId(uint64_t id) { server_thread_id_ = id; }
   /// Whether audit plugins are told of the tables that requests reach: a variable of the plugin.
@@ -145,8 +149,8 @@ class Frontend {
   /// The name that the client has given its connection, for operators; may be empty.
   virtual std::string name() const { return {}; }
 
-  /// Says that the connection's request begins or ends to wait for a lock, for what a protocol
-  /// tells of its clients. Called by the worker.
+  /// Notes that the connection's request begins or ends to wait for a lock, for protocols that show
+  /// the state of their clients. Called by the worker.
   virtual void ShowWaits(bool /*waits*/) {}
 
   /// Gives the connection another account. Called while no item of the connection is under way.
@@ -157,16 +161,16 @@ class Frontend {
   virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
                      Item* item) = 0;
   /// Parses an item again that has met a lock in its turn and waits for it elsewhere. What the
-  /// frontend had found when the turn parsed the item still counts, however long ago that was. An
-  /// item that is a kReply now is thrown away, and its input is parsed anew, as it would have been
-  /// without this call.
+  /// frontend had found when the turn parsed the item still counts, however long ago that was. If
+  /// the item is a kReply now, the caller throws it away and parses its input anew, as if this call
+  /// had not been made.
   virtual Step ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
     return Parse(input, /*behind_requests=*/false, arena, item);
   }
-  /// Forgets what Parse has noted of the input that was parsed last: the input was not executed,
-  /// and will be given again from its first byte.
+  /// Forgets what Parse has noted of the last input, which was not executed, and will be given
+  /// again from its first byte.
   virtual void Rewind() = 0;
-  /// Bytes of input that Parse may need to see at once; a connection holds no more.
+  /// How many bytes of input Parse may need to see at once; a connection holds no more.
   virtual size_t input_bytes_max() const = 0;
   /// Whether the client may send requests yet.
   virtual bool authenticated() const = 0;
@@ -182,13 +186,14 @@ class Frontend {
   virtual void Opened(Item& item, const engine::Outcome& outcome,
                       std::shared_ptr<engine::Index> index) = 0;
 
-  /// Executes a kRequest item on `session` and appends its reply if Outcome::is_answer(), else
-  /// nothing.
+  /// Executes a kRequest item on `session`, and appends its reply if Outcome::is_answer(),
+  /// otherwise nothing.
   virtual engine::Outcome Execute(const Item& item, engine::Session& session,
                                   base::Buffer& out) const = 0;
   /// Whether a kRequest item that is not composite may be executed on one copy of its row with
-  /// others that name the row. False: Execute answers it without the row, to whose lock it must not
-  /// come: to a server, `007` is the name of row 7.
+  /// others that name the row. False: Execute answers the item without the engine, so that it must
+  /// not lock a row: the key `007` is no row's key to this protocol, and the server would take it
+  /// for that of row 7.
   virtual bool MayShareRow(const Item&, engine::Session&) const { return true; }
   /// Whether a kRequest item that finds may have seen a row in `writes`.
   virtual bool MayConcern(const Item& item, const WriteSet& writes) const = 0;
@@ -215,7 +220,7 @@ class Frontend {
   virtual void Finished(const Item&, const model::Error& /*answer*/) {}
 
  protected:
-  /// To be called when held_bytes() is to be another number.
+  /// Sets what held_bytes() returns.
   void SetHeldBytes(size_t bytes) { held_bytes_.store(bytes, std::memory_order_relaxed); }
   /// Counts an answer of a command that its protocol has refused and for which the engine has no
   /// error. Call it from Finished.

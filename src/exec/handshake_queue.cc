@@ -32,7 +32,8 @@ Client* HandshakeQueue::Take() {
   return client;
 }
 
-// Searches the list, which has as many members as addresses wait: dropped clients are few.
+// Searches the list of all addresses that wait, which is fast enough because dropped clients are
+// few.
 void HandshakeQueue::Drop(const LoginSource& address, Client* client) {
   AddressQueue& queue = queues_.at(address);
   std::erase(queue.waiting, client);

@@ -1,10 +1,9 @@
 // Which of the TLS handshakes that wait begins next: the addresses of the clients take turns, and
-// none has more than its share under way, so that clients who stall hold up their own address
-// alone.
+// none has more than its share under way, so that clients who stall hold up only their own address.
 //
-// Flow:    Put -> Take -> End; or Put -> Drop
-// Threads: one owner at a time (the handshake thread). Limits: kHandshakesMax are under way in all,
-// kHandshakesOfAddressMax of an address. Errors: Put throws std::bad_alloc with nothing done.
+// Flow: Put -> Take -> End; or Put -> Drop Threads: one owner at a time (the handshake thread).
+// Limits: kHandshakesMax are under way in all, kHandshakesOfAddressMax of an address. Errors: Put
+// throws std::bad_alloc and has then changed nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +17,14 @@ namespace rowsocket::exec {
 
 class HandshakeQueue {
  public:
-  /// Has the client wait for its turn.
+  /// Lets the client wait for its turn.
   void Put(const LoginSource& address, Client* client);
-  /// The next client, which counts as under way until End. Null: none waits, or none may begin now.
+  /// The next client, which counts as under way until End. Null: no client waits, or none may begin
+  /// now.
   Client* Take();
-  /// Forgets a client that waited, and is gone.
+  /// Forgets a client that has gone while it waited.
   void Drop(const LoginSource& address, Client* client);
-  /// Makes room for the next one: a client that was taken has ended its handshake, or is gone.
+  /// Makes room for the next client, when one that was taken has ended its handshake, or has gone.
   void End(const LoginSource& address);
 
  private:

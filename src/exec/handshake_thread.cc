@@ -24,8 +24,7 @@ constexpr int64_t kHandshakeLogMs = 60'000;
 constexpr size_t kRecordHeaderBytes = 5;
 constexpr size_t kRecordBytesMax = 16 * 1024;
 
-/// Whether OpenSSL can make something of the first record: the record is complete, or its header is
-/// wrong.
+/// Whether OpenSSL can work on the first record: the record is complete, or its header is wrong.
 bool CanBegin(std::string_view received) {
   if (received.size() < kRecordHeaderBytes) return false;
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(received[i]); };
@@ -146,8 +145,8 @@ void HandshakeThread::Advance(Handshake& handshake) {
   }
 }
 
-// OpenSSL keeps 20 KiB for a handshake that has begun, so that it begins when the client has sent
-// all that the first step needs.
+// OpenSSL keeps 20 KiB for a handshake that has begun. So a handshake begins only when the client
+// has sent all that the first step needs.
 void HandshakeThread::ReadHello(Handshake& handshake) {
   net::Connection& connection = handshake.client->connection;
   net::Connection::Received received{};
@@ -220,7 +219,7 @@ void HandshakeThread::Fail(Handshake& handshake, std::string_view why) {
     logged_ms_ = now_ms;
     try {
       log_("a TLS handshake has failed: " + std::string(why));
-    } catch (const std::bad_alloc&) {  // The line is lost, and the connection ends all the same.
+    } catch (const std::bad_alloc&) {  // The log lacks a line; the connection ends all the same.
     }
   }
   handshake.client->connection.AbortBehindSent();

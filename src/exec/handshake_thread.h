@@ -9,9 +9,9 @@
 //   kUnderWay  OpenSSL has the handshake
 //
 // Threads: Put from any; Start and Stop from the port's; all else on the handshake thread.
-// Lifetime: outlives no worker that it may give connections to. Limits: a handshake has the time of
-// HandshakeSettings; HandshakeQueue says which is next. Errors: a handshake that fails is counted,
-// and told to the log once a minute.
+// Lifetime: outlives no worker that it may give connections to. Limits: HandshakeSettings says how
+// long a handshake may take; HandshakeQueue says which is next. Errors: a handshake that fails is
+// counted, and told to the log once a minute.
 #pragma once
 
 #include <atomic>
@@ -51,8 +51,8 @@ class HandshakeOwner {
 struct HandshakeSettings {
   net::TlsSettings tls;
   uint32_t timeout_s = model::kHandshakeTimeoutS;
-  /// The timeout counts from the connection, and not from the client's first byte: the client must
-  /// have authenticated by then.
+  /// The timeout counts from the connection, and not from the client's first byte: a client of this
+  /// port must have authenticated when it is over.
   bool counts_from_connection = false;
 };
 
@@ -64,12 +64,12 @@ class HandshakeThread {
   HandshakeThread(const HandshakeThread&) = delete;
   HandshakeThread& operator=(const HandshakeThread&) = delete;
 
-  /// False when no thread or file descriptor can be had: errno says which.
+  /// Starts the thread. False when the system gives no thread or no file descriptor: errno says
+  /// which.
   bool Start();
   void Stop();
 
-  /// Takes a connection over that has received nothing yet. Needs no memory. REQUIRES: it is
-  /// suspended.
+  /// Takes over a suspended connection that has received nothing yet. Needs no memory.
   void Put(std::unique_ptr<Client> client, HandshakeOwner& owner);
 
   net::TlsMode mode() const { return settings_.tls.mode; }

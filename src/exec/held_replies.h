@@ -27,8 +27,7 @@ class HeldReplies final : private CommitBoard::Watcher {
   }
   /// Holds the client's replies until all commits up to the number have ended.
   void Hold(Client& client, uint64_t commit);
-  /// A client for which all commits have ended, and which is no longer held; null when there is
-  /// none.
+  /// Releases a client whose commits have all ended, and returns it; null when there is none.
   Client* Next();
   /// Forgets a client that is closed.
   void Drop(const Client& client);

@@ -21,12 +21,13 @@ namespace {
 /// How often a sampler hands over what it has, and chooses how many items it looks at.
 constexpr int64_t kFlushMs = 100;
 /// A sampler with kManyKept rows that it may not hand over yet looks at half as many items as
-/// before, and at half as many again with each further kMoreKept of them.
+/// before, and with each further kMoreKept rows at half as many again.
 constexpr size_t kMoreKept = 100;
 constexpr uint32_t kItemsPerSampleMax = 1u << 16;
 
-/// The bytes of the character that begins `text`: up to three, because the server's tables of
-/// information_schema have no longer ones; 0 where there is none, or a control character.
+/// How many bytes the first character of `text` has: up to three, because the server's tables of
+/// information_schema have no longer characters; 0 where the text begins with no character, or with
+/// a control character.
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return base::IsControl(text[0]) ? 0 : 1;
@@ -37,9 +38,9 @@ size_t CharacterBytes(std::string_view text) {
   return goes_on ? bytes : 0;
 }
 
-/// Appends a text that may have any bytes: those that are no character as \xHH.
+/// Appends a text that may have any bytes; bytes that are no character are shown as \xHH.
 void AppendShown(std::string_view text, std::string* shown) {
-  // Most keys are numbers or names. No more of a long one is looked at than is shown.
+  // Most keys are numbers or names. Of a long key, only as much is looked at as is shown.
   const std::string_view begin = text.substr(0, model::kHotKeyBytesMax + 1);
   const auto other =
       std::find_if(begin.begin(), begin.end(), [](char byte) { return byte < ' ' || byte > '~'; });
@@ -61,8 +62,8 @@ void AppendShown(std::string_view text, std::string* shown) {
   }
 }
 
-/// The key as an operator reads it: a,7,NULL. No part begins behind kHotKeyBytesMax bytes, and none
-/// goes on there by more than a character.
+/// The key as an operator reads it: a,7,NULL. After kHotKeyBytesMax bytes no part begins, and a
+/// part that has begun gets at most one more character.
 std::string KeyText(std::span<const model::Value> key) {
   std::string text;
   for (const model::Value& value : key) {
@@ -72,7 +73,8 @@ std::string KeyText(std::span<const model::Value> key) {
   return text;
 }
 
-/// The row whose lock the lane waits for on behalf of the item: a unit's first lock of others'.
+/// The row whose lock the lane waits for on behalf of the item. For a unit, that is the first lock
+/// of another session that it has met.
 RowName RowWaitedFor(const Item& item) {
   if (item.unit == nullptr || item.unit->met_locks_count == 0) return item.row_name();
   const UnitRequest& request = item.unit->requests[item.unit->met_locks[0]];
@@ -116,8 +118,9 @@ void HotRowSketch::PutOnHeap(Rows::iterator row) {
   std::push_heap(heap_.begin(), heap_.end());
 }
 
-// A rank whose row has risen since goes back with the count that the row has. The first that has
-// not is the lowest of all, because no row has less than its rank says.
+// A rank whose row has been counted since goes back on the heap with the present count. The first
+// rank that is up to date is the lowest of all, because no row has a lower count than its rank
+// says.
 HotRowSketch::Rank HotRowSketch::TakeLowest() {
   while (true) {
     std::pop_heap(heap_.begin(), heap_.end());
@@ -128,8 +131,8 @@ HotRowSketch::Rank HotRowSketch::TakeLowest() {
   }
 }
 
-// A row that comes anew takes the place of the one with the lowest count, and its count. Without
-// memory for its name there is one row less.
+// A new row takes the place, and the count, of the row with the lowest count. Without memory for
+// the new row's name there is one row less.
 void HotRowSketch::ReplaceLowest(const HotRowName& name, const HotRowCounts& counts) {
   const Rank lowest = TakeLowest();
   auto row = rows_.extract(lowest.row);
@@ -162,7 +165,8 @@ void HotRows::Add(const Rows& rows, int64_t now_ms) {
   }
 }
 
-// A worker that hands over its rows waits for the copy of one slice, whoever reads however many.
+// Copies one slice under the mutex, so that a worker that hands over its rows waits for one copy at
+// most, however many slices a reader wants.
 HotRows::Rows HotRows::RowsOfSlice(int64_t number) {
   Rows rows;
   const base::MutexLock lock(mutex_);
@@ -229,8 +233,8 @@ void HotRows::Clear() {
   }
 }
 
-// The lengths keep the parts apart: a.b and c are not a and b.c. Without a random key for the hash
-// nothing is shown of the row, because anybody could then try keys until one has its hash.
+// The lengths keep the parts apart: a.b and c are not a and b.c. Without a random key for the hash,
+// nothing is shown of the row, because anybody could then try keys until one has this hash.
 std::string HiddenKey(const HotRowName& name) {
   static const std::optional<base::SipKey> hash_key = base::SipKey::Random();
   if (!hash_key) return "#";

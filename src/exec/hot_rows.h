@@ -42,16 +42,17 @@ struct HotRowName {
   auto operator<=>(const HotRowName&) const = default;
 };
 
-/// The text that users who may not see a row's key get in its place: a keyed hash, the same for the
-/// same row while the library stays loaded, which is until the server ends, or at the soonest until
-/// its last plugin is uninstalled. Whoever knows some keys and their hashes learns no other key.
+/// The text that users who may not see a row's key get in its place: a keyed hash. A row keeps its
+/// hash while the library stays loaded: until the server ends, or at the soonest until its last
+/// plugin is uninstalled. Whoever knows some keys and their hashes learns no other key.
 std::string HiddenKey(const HotRowName& name);
 
 struct HotRowCounts {
   uint64_t requests = 0;
   uint64_t merged = 0;      ///< Requests that shared one change of the row.
-  uint64_t lock_waits = 0;  ///< Without lock waits of the row whose place in a slice it has taken.
-  uint64_t lock_ns = 0;     ///< With the time of the row whose place in a slice it has taken.
+  uint64_t lock_waits = 0;  ///< The lock waits of the row whose place in a slice it has taken are
+                            ///< not counted.
+  uint64_t lock_ns = 0;     ///< Includes the time of the row whose place in a slice it has taken.
   uint64_t overcount = 0;   ///< By how many `requests` may be too high because rows left a slice.
 
   HotRowCounts& operator+=(const HotRowCounts& other);
@@ -73,7 +74,7 @@ class HotRowSketch {
   void Clear();
 
  private:
-  /// A row, and the count that it had when it was put on the heap: at most the one that it has.
+  /// A row, and the count that it had when it was put on the heap: at most the row's present count.
   struct Rank {
     uint64_t count;
     Rows::iterator row;
@@ -125,24 +126,24 @@ class HotRows {
 /// What one worker counts of the rows of its requests, until it hands the counts over to HotRows.
 class HotRowSampler {
  public:
-  /// Null `rows`: nothing is looked at.
+  /// Null `rows`: the sampler counts nothing.
   explicit HotRowSampler(HotRows* rows) : rows_(rows) {}
 
   /// Looks at some of the items of a turn that has run.
   void AddTurn(const Turn& turn, const std::vector<TurnItem>& items);
   /// Counts that a request has waited for a row in the lane. `is_handed_back`: the lane has not
-  /// executed the request, and leaves that to a turn.
+  /// executed the request, which a turn will do.
   void AddLockWait(const Item& item, int64_t ns, bool is_handed_back);
-  /// Hands the counts over, now and then. Call once a round.
+  /// Hands the counts over if it is time for that. Call once a round.
   void Flush(int64_t now_ms);
-  /// For how many rows it has counts to hand over.
+  /// The number of rows with counts to hand over.
   size_t kept() const { return kept_.size(); }
 
  private:
   /// The first value of many_kept_ after each Flush.
   static constexpr size_t kManyKept = 200;
 
-  /// How many items are passed over before one is chosen.
+  /// Draws how many items are passed over before one is chosen.
   uint64_t DrawPassedOver();
   void Look(const Turn& turn, const TurnItem& item);
   void Keep(const RowName& row, const HotRowCounts& counts);
@@ -152,9 +153,9 @@ class HotRowSampler {
   std::minstd_rand random_{1};
   /// How many items are to be passed over, as drawn for items_per_sample_.
   uint64_t until_next_ = 0;
-  uint32_t items_per_sample_ = 1;  ///< For how many items a chosen one counts.
+  uint32_t items_per_sample_ = 1;  ///< A chosen item counts for this many.
   uint64_t items_ = 0;             ///< Items of turns since the last Flush.
-  size_t many_kept_ = kManyKept;   ///< With so many rows kept, it looks at fewer items.
+  size_t many_kept_ = kManyKept;   ///< From this many rows on, the sampler looks at fewer items.
   int64_t flushed_ms_ = 0;
 };
 

@@ -18,7 +18,8 @@ void InputConsumer::Consume(Client& client) const {
   client.frontend->Rewind();
   client.has_more = true;
   if (stopped_at->item.kind == Item::Kind::kAuthenticate) {
-    // A login is read after no request of its turn, so that no reply of its client is held.
+    // A login is never read in a turn that has a request of its client, so that no reply of the
+    // client is held.
     ROWSOCKET_REQUIRE(!client.turn.may_see_undurable);
     logins_.Start(client, *stopped_at);
   } else if (stopped_at->waits()) {

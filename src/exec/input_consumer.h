@@ -1,4 +1,4 @@
-// What becomes of a connection's input after a turn that had its requests.
+// What becomes of a connection's input after a turn that had requests of it.
 //
 // Threads: the worker's. Errors: where memory runs out the connection is lost.
 #pragma once

@@ -64,7 +64,7 @@ void ItemReader::Charge(Client& client, TurnItem& item, base::Arena& arena) cons
   client.frontend->Refuse(item.item, {model::ErrorCode::kAccountRate}, arena);
 }
 
-// Spends `count` requests of the item's account. False: nothing is left.
+// Spends `count` requests of the item's account. False: the account has none left.
 bool ItemReader::Spend(Client& client, const Item& item, uint32_t count) const {
   AccountLimits* const limits = core_.settings.account_limits;
   const uint32_t per_second = limits != nullptr ? limits->requests_per_second() : 0;
@@ -92,7 +92,8 @@ bool ItemReader::GetSilently(Client& client, engine::Session& session, const Pla
   TurnItem& item = place.turn.items().back();
   bool goes_on = true;
   if (item.item.kind == Item::Kind::kRefresh) {
-    // An account that has nothing left is refused what it asks this for.
+    // An account that has no requests left gets no refresh: the request that asks for it will be
+    // refused.
     goes_on = !Spend(client, item.item, 0);
     if (!goes_on) client.has_more = core_.must_refresh = true;
   } else {

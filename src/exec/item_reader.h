@@ -19,14 +19,15 @@ class ItemReader {
     Turn& turn;
     base::Arena& arena;
     bool takes_writes;
-    /// In a place that takes no writes: a write that is its client's first item stays the last of
-    /// the turn, for a batch to take.
+    /// The place takes no writes: a write that is its client's first item stays the last item of
+    /// the turn, from where a batch takes it.
     bool hands_writes_over = false;
   };
   enum class Parsed : uint8_t {
-    kMore,   ///< The next item can be read.
-    kEnd,    ///< Nothing more of this client can be taken now.
-    kWrite,  ///< The next item writes, and the place does not take it: it has to be read again.
+    kMore,        ///< The next item can be read.
+    kEnd,         ///< Nothing more of this client can be taken now.
+    kWrite,       ///< The next item writes, and the place takes no writes: the item has to be read
+                  ///< again.
     kFirstWrite,  ///< The last item of the turn writes, and a batch has to take it.
   };
 

@@ -10,14 +10,14 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// No client's joins_ns.
+/// A time that no client's joins_ns has.
 constexpr int64_t kNoTime = INT64_MAX;
 
-/// `client` where its replies are held, else null.
+/// `client` if its replies are held, otherwise null.
 TurnClient* HeldClient(TurnClient& client) { return client.may_see_undurable ? &client : nullptr; }
 
-/// How long the item has waited in the lane, which has handed it back. Items of its client that
-/// stand behind it were in the queue meanwhile.
+/// How long the item has waited in the lane, which has handed it back. Later items of its client
+/// were in the queue meanwhile.
 int64_t LockWaitBefore(const TurnItem& item) {
   return item.input_begin == 0 ? item.client->lock_ns : 0;
 }
@@ -60,11 +60,12 @@ void ItemRuns::Take(const Turn& turn) {
     TakeItems</*kWrites=*/false>(turn);
 }
 
-// A unit is a run by itself, as are an item that is no request and one that the lane has handed
-// back, and nobody joins them: `index` is null then, which no request's index is. What a find is
-// compared with is in local variables, because this loop is most of what watching a find costs
-// (adr/0024): kNoTime where the items of the run's client are counted apart, which only further
-// items of that client join. A turn that only reads is not searched for writes.
+// A unit, an item that is no request, and an item that the lane has handed back are runs by
+// themselves, which no other item joins: `index` is then null, unlike any request's index. The
+// values that a find is compared with are local variables, because this loop is most of what
+// watching a find costs (adr/0024). The time is kNoTime where the run's client is counted apart:
+// only further items of that client join such a run. A turn that only reads is not searched for
+// writes.
 template <bool kWrites>
 void ItemRuns::TakeItems(const Turn& turn) {
   ItemRun* run = &uncounted_;
@@ -96,7 +97,7 @@ void ItemRuns::TakeItems(const Turn& turn) {
     uint64_t rows = item.rows;
     if (!item.answer.ok()) [[unlikely]] {
       ++run->errors;
-      rows = 0;  // An item of a batch whose commit failed has the rows of its execution still.
+      rows = 0;  // An item of a batch whose commit failed still has the rows of its execution.
     }
     if (!kWrites || !item.item.request.is_write()) {
       rows_read += rows;

@@ -1,9 +1,9 @@
 // Hashes of what clients send, for tables in memory.
 //
-// A secret of the process is in each hash, so that no client can choose keys that have the same
-// one: a table of such keys would be searched from end to end for each of them.
+// A secret of the process is in each hash, so that no client can choose keys with equal hashes: a
+// table of such keys would be searched from end to end for each key.
 //
-// Threads: any. The multiplication with both halves of the product joined is that of wyhash (Wang
+// Threads: any. Multiplying, and joining both halves of the product, is learned from wyhash (Wang
 // Yi, 2019).
 #pragma once
 

@@ -42,7 +42,7 @@ LatencyRegistry::Counts LatencyRegistry::Sum() const {
   return counts;
 }
 
-// Where several threads see the flush at once, one begins anew.
+// Where several threads see the flush at once, only one of them begins anew.
 void LatencyRegistry::BeginAnew() const {
   const base::MutexLock lock(mutex_);
   if (__atomic_load_n(since_, __ATOMIC_RELAXED) != 0) return;
@@ -122,7 +122,7 @@ void LatencyBlock::AddItems(const ItemRun& run, uint64_t items, const TurnTimes&
 
 void LatencyBlock::AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t sent_ns) {
   if (registry_ == nullptr) return;
-  const ItemRun* first = nullptr;  // The first of neighbors with equal times.
+  const ItemRun* first = nullptr;  // The first of adjacent runs with equal times.
   uint64_t items = 0;
   for (const ItemRun& run : runs) {
     if (first != nullptr && (run.verb != first->verb || run.since_ns != first->since_ns ||

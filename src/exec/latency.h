@@ -2,19 +2,19 @@
 // add up.
 //
 // The clock is read once at each boundary between two phases of a turn, and the requests of the
-// turn share what it says. A request's time begins with the return of the worker's wait for events
-// in which its last byte was seen, and ends when the worker has handed the replies of its turn to
-// their sockets.
+// turn share what it says. A request's time begins when the worker's wait for events returns with
+// the request's last byte, and ends when the worker has handed the replies of the turn to their
+// sockets.
 //
 //   whole     = | queue | execute | commit | held | and the sending of the turn's replies
 //   or, where the request met a lock, | lock wait |, which holds its execution and commit in the
-//   lane; a request that the lane hands back once the lock is free has a lock wait and the others.
+// lane; a request that the lane hands back once the lock is free has a lock wait and the phases
+// above.
 //
 // Flow: a LatencyRegistry for a plugin; each worker has one LatencyBlock; the tables ask the
-//       registry to Read.
-// Threads: a block from its worker's thread; the registry from any.
-// Lifetime: the registry outlives its blocks; what a block has counted stays.
-// Limits: a histogram is made when its first time comes: kLatencyHistogramBytes for each worker,
+// registry to Read. Threads: a block from its worker's thread; the registry from any. Lifetime: the
+// registry outlives its blocks; what a block has counted stays. Limits: a histogram is made when
+// there is a first time to count in it: kLatencyHistogramBytes for each worker,
 //         verb and phase that occur. Where there is no memory for it, the time is not counted.
 #pragma once
 
@@ -70,17 +70,17 @@ class LatencyBlock;
 
 class LatencyRegistry {
  public:
-  /// `verbs`: one more than the largest number of a verb. `since`: where the server's FLUSH STATUS
-  /// stores 0; the registry then begins anew and stores the time of that, in seconds since 1970.
-  /// Null: nothing is flushed.
+  /// `verbs`: one more than the largest number of a verb. `since`: a variable that the server's
+  /// FLUSH STATUS sets to 0; the registry then begins anew, and stores there when it did, in
+  /// seconds since 1970. Null: nothing is flushed.
   LatencyRegistry(uint32_t verbs, unsigned long* since);
   LatencyRegistry(const LatencyRegistry&) = delete;
   LatencyRegistry& operator=(const LatencyRegistry&) = delete;
 
   uint32_t verbs() const { return verbs_; }
 
-  /// What has been counted since the last flush, ordered by mode, verb and phase; without those
-  /// that have counted nothing.
+  /// What has been counted since the last flush, ordered by mode, verb and phase. Histograms that
+  /// have counted nothing are left out.
   std::vector<LatencyRow> Read() const;
   /// The whole time of the requests of all ports and verbs.
   base::LatencyCounts Whole() const;
@@ -126,13 +126,13 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
   LatencyBlock(const LatencyBlock&) = delete;
   LatencyBlock& operator=(const LatencyBlock&) = delete;
 
-  /// Has the registry begin anew if FLUSH STATUS was called. Call at the beginning of a round.
+  /// Makes the registry begin anew if FLUSH STATUS was called. Call at the beginning of a round.
   void LookForFlush() const {
     if (registry_ != nullptr) registry_->LookForFlush();
   }
   void Add(uint32_t verb, Phase phase, int64_t ns, uint64_t times = 1);
-  /// Counts the finished items of a turn, whose replies were sent until `sent_ns`. For clients
-  /// whose replies are held it only notes how many these are.
+  /// Counts the finished items of a turn, whose replies were sent until `sent_ns`. For a client
+  /// whose replies are held, it only notes how many replies there are.
   void AddTurn(const ItemRuns& runs, const TurnTimes& times, int64_t sent_ns);
   /// Counts the requests of a client whose held replies have been sent.
   void AddHeld(TurnClient& client, int64_t sent_ns);
@@ -146,7 +146,7 @@ class alignas(base::kCacheLineBytes) LatencyBlock {
 
   LatencyRegistry* const registry_;
   const std::string mode_;
-  /// The histograms by verb, then phase; null: no time has come yet.
+  /// The histograms by verb, then phase; null: no time has been counted yet.
   std::vector<std::atomic<base::LatencyHistogram*>> histograms_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace rowsocket::exec {
 
-/// T has a member `T* next_in_queue`, which is the queue's.
+/// T has a member `T* next_in_queue`, which belongs to the queue.
 template <typename T>
 class LinkedQueue {
  public:
@@ -31,7 +31,7 @@ class LinkedQueue {
     (last_ != nullptr ? last_->next_in_queue : first_) = added;
     last_ = added;
   }
-  /// Takes the first object; null when there is none.
+  /// Takes the first object; null when the queue is empty.
   std::unique_ptr<T> Pop() {
     std::unique_ptr<T> taken(first_);
     if (first_ != nullptr) first_ = first_->next_in_queue;

@@ -10,8 +10,8 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// The lane first takes the locks that the unit has met. Parsed again, the unit may have other
-/// requests: it then finds out itself.
+/// Copies the locks that the unit has met, which the lane takes first. If the unit has other
+/// requests after it was parsed again, nothing is copied, and it finds out about locks itself.
 void TakeMetLocks(const Item& from, Item* to) {
   if (from.unit == nullptr || to->unit == nullptr) return;
   if (from.unit->requests.size() != to->unit->requests.size()) return;
@@ -37,7 +37,7 @@ void LockWaits::Start(Client& client, const TurnItem& item) {
 }
 
 // The job gets a copy of the request's bytes: the turn's arena is reused before the job is done.
-// Null if there is nothing to wait for any more.
+// Returns null if there is nothing to wait for any more.
 std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item) {
   auto job = std::make_unique<WaitJob>();
   job->owner = &owner_;
@@ -56,7 +56,7 @@ std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item
   client.frontend->Rewind();
   job->wait_group_name =
       WaitLane::WaitGroupNameOf(job->item, item.wait == TurnItem::Wait::kElsewhere);
-  // The bytes may mean something else by now: then they are parsed anew, with the input.
+  // The bytes may mean something else by now: then they are parsed anew, as part of the input.
   const bool means_the_same = job->item.kind == Item::Kind::kRequest || job->item.opens();
   return means_the_same ? std::move(job) : nullptr;
 }
@@ -79,8 +79,8 @@ void LockWaits::TakeAnswer(Client& client, WaitJob& job, engine::Session& sessio
   client.lane_must_run = job.is_handed_back;
   const bool is_open = job.item.opens();
   const bool is_silent = job.item.kind == Item::Kind::kSilentOpen;
-  // What the lane has opened is not opened again: under a stream of GRANTs the worker might find
-  // them locked each time.
+  // The worker does not open again what the lane has opened: under a stream of GRANTs it might find
+  // the tables locked each time.
   if (is_open && !job.is_handed_back)
     client.frontend->Opened(job.item, job.outcome, std::move(job.index));
   if (!is_silent && !job.is_handed_back) {
@@ -125,7 +125,7 @@ void LockWaits::CountTime(Client& client, const WaitJob& job, engine::Session& s
   ++client.turn.held_items;
 }
 
-// The lane does not ask which commits were under way beside a find, so the worker does.
+// The lane does not ask which commits were under way during a find, so the worker does.
 void LockWaits::HoldIfUndurable(Client& client, const WaitJob& job, engine::Session& session) {
   TurnItem item;
   item.client = &client.turn;

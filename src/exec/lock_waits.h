@@ -1,5 +1,5 @@
-// How the connections of a worker get through a lock wait: to the lane with their request, and back
-// with its reply.
+// How the connections of a worker get through a lock wait: their request goes to the lane, and its
+// reply comes back.
 //
 // Flow:   after a turn: Start -> WaitLane::Submit ... the worker's inbox -> Finish
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the lane's threads.
@@ -23,9 +23,9 @@ class LockWaits {
   /// Gives the item, at which a turn has stopped the client, to the lane. REQUIRES: the item stands
   /// at the front of the client's input.
   void Start(Client& client, const TurnItem& item);
-  /// Gives the client of a job that the lane is done with its reply. `is_stopping`: the worker is
-  /// to end, so that a request may have failed because the lane ends, or gets no session any more;
-  /// its client gets no answer.
+  /// Answers the client of a job that comes back from the lane. `is_stopping`: the worker is to
+  /// end, so that the request may have failed only because the lane ends, or gets no session any
+  /// more; such a client gets no answer.
   void Finish(WaitJob& job, engine::Session& session, bool is_stopping);
 
  private:

@@ -108,7 +108,7 @@ void LoginDesk::Main() {
   checker_.Leave();
 }
 
-// Connections that have ended come first: their account may have room for another one then.
+// Connections that have ended come first: their account may then have room for another connection.
 bool LoginDesk::Next(base::Condition::Lock& lock) {
   try {
     if (EndOne() || AnswerRefused() || CheckOne()) return true;
@@ -119,7 +119,7 @@ bool LoginDesk::Next(base::Condition::Lock& lock) {
   if (stopping_) return false;
   const Clock::time_point until =
       refused_.empty() ? Clock::now() + kAsleepMax : refused_.begin()->first;
-  // A login that is refused meanwhile may be due sooner than all those before.
+  // A login that is refused meanwhile may be due sooner than all earlier ones.
   work_.WaitUntil(lock, until, [this, until]() REQUIRES(mutex_) {
     return stopping_ || ended_ != nullptr || queue_.size() > passed_over_ ||
            (!refused_.empty() && refused_.begin()->first < until);
@@ -134,7 +134,7 @@ bool LoginDesk::EndOne() {
   mutex_.Unlock();
   try {
     checker_.End(std::move(ticket));
-  } catch (const std::bad_alloc&) {  // The ticket is gone all the same.
+  } catch (const std::bad_alloc&) {  // The ticket is ended all the same.
   }
   mutex_.Lock();
   return true;
@@ -160,7 +160,7 @@ void LoginDesk::Leave(const LoginSource& source) {
   LookAgain();
 }
 
-// Logins that were passed over may have to wait no more.
+// Looks at all queued logins again: logins that were passed over may no longer have to wait.
 void LoginDesk::LookAgain() {
   if (passed_over_ == 0) return;
   passed_over_ = 0;

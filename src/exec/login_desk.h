@@ -3,11 +3,11 @@
 //
 // Flow:    worker: Submit(job) -> login thread: Check -> owner's Done(job), at once where the login
 //          is accepted, after LoginSources' delay where it is refused
-//          worker: End(ticket), when the connection has ended
-// The delay counts from the beginning of the check, so that it hides how long the check took.
-// Threads: Submit and End from any; a job is the desk's between Submit and Done.
-// Stopping: CloseLogins, and when all tickets are given back, Stop.
-// Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
+// worker: End(ticket), when the connection has ended The delay counts from the beginning of the
+// check, so that it hides how long the check took. Threads: Submit and End from any; a job is the
+// desk's between Submit and Done. Stopping: CloseLogins, then Stop when all tickets have been given
+// back. Limits: `threads` logins at a time, kLoginsOfSourceMax of one source and
+// kLoginsOfAddressMax of
 //          one address, delays included. The checks of one address leave a quarter of the threads,
 //          and at least one of several, to others. Logins that have to wait are taken in the order
 //          in which they came: one a connection, kLoginsWaitingOfAddressMax an address, and no
@@ -34,7 +34,7 @@ namespace rowsocket::exec {
 struct Client;
 struct LoginJob;
 
-/// Gets the jobs back that it has submitted. Done may be called on any thread.
+/// The submitter of jobs, which gets them back. Done may be called on any thread.
 class LoginOwner {
  public:
   virtual ~LoginOwner() = default;
@@ -47,14 +47,17 @@ using RefusedLogins =
 
 struct LoginJob {
   LoginOwner* owner = nullptr;
-  Client* client = nullptr;  ///< The owner's note; the desk does not look at it.
+  Client* client = nullptr;  ///< The client that logs in; Cancel finds the job by it, and the desk
+                             ///< does not use what it points to.
   engine::LoginAttempt attempt;
   LoginSource source;
-  bool is_hopeless = false;  ///< No account has such a name or password: refused unchecked.
+  bool is_hopeless = false;  ///< No account can have such a name or password: the login is refused
+                             ///< unchecked.
   engine::Login login;       ///< The outcome.
-  // The desk's:
+  // For the desk alone:
   RefusedLogins::node_type place_if_refused;
-  LoginJob* next_in_queue = nullptr;  ///< LinkedQueue's, when the desk has given the job back.
+  LoginJob* next_in_queue = nullptr;  ///< Belongs to LinkedQueue, when the desk has given the job
+                                      ///< back.
 };
 
 class LoginDesk {
@@ -65,18 +68,19 @@ class LoginDesk {
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
 
-  /// False where no thread can be had: errno says why.
+  /// Starts a thread. False where the system gives none: errno says why.
   bool Start();
-  /// Queues the job. False where too many logins of the address wait: the job is gone.
+  /// Queues the job. False where too many logins of the address wait: the job is destroyed.
   bool Submit(std::unique_ptr<LoginJob> job);
-  /// Drops the job of a client that is gone, or has waited too long. True: the owner gets no job of
-  /// the client back; false: the job is being checked, or has come back.
+  /// Drops the job of a client that has gone, or has waited too long. True: the owner gets no job
+  /// of the client back. False: the job is being checked, or has come back.
   bool Cancel(const Client* client);
   /// Ends the login of a connection that has ended, on a thread of the desk.
   void End(std::unique_ptr<engine::LoginTicket> ticket);
-  /// Returns when no login is under way; jobs that wait are dropped, and their owners are not told.
+  /// Takes no more logins, and returns when none is under way. Jobs that wait are dropped, and
+  /// their owners are not told.
   void CloseLogins();
-  /// Returns when the tickets that were given back are dealt with.
+  /// Ends the threads, and returns when the tickets that were given back have been dealt with.
   void Stop();
 
  private:
@@ -90,12 +94,12 @@ class LoginDesk {
   void Main();
   bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);
   // AnswerRefused, EndOne and CheckOne do one piece of work, and release the mutex meanwhile.
-  // False: there was none.
+  // False: there was nothing to do.
   bool AnswerRefused() REQUIRES(mutex_);
   bool EndOne() REQUIRES(mutex_);
   bool CheckOne() REQUIRES(mutex_);
   void Check(LoginJob& job);
-  /// Has a login that was refused wait for its answer. `began`: when its check began.
+  /// Lets a refused login wait for its answer. `began`: when its check began.
   void Delay(std::unique_ptr<LoginJob> job, Clock::time_point began) REQUIRES(mutex_);
   void Leave(const LoginSource& source) REQUIRES(mutex_);
   void LookAgain() REQUIRES(mutex_);
@@ -112,7 +116,8 @@ class LoginDesk {
   std::unique_ptr<engine::LoginTicket> ended_ GUARDED_BY(mutex_);
   RefusedLogins refused_ GUARDED_BY(mutex_);
   LoginSources sources_ GUARDED_BY(mutex_);
-  /// Jobs at the front of the queue whose sources have to wait: nothing has changed for them since.
+  /// How many jobs at the front of the queue need not be looked at: their sources have to wait, and
+  /// nothing has changed for them since.
   size_t passed_over_ GUARDED_BY(mutex_) = 0;
   /// Logins that are being checked, and refused ones whose owners are being told.
   unsigned under_way_ GUARDED_BY(mutex_) = 0;

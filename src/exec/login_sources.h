@@ -3,10 +3,9 @@
 // application of the same machine.
 //
 // Flow:    Queue -> Begin -> the login is checked -> EndCheck -> [ Fail ] -> End; or Queue ->
-//          Unqueue
-// Threads: one owner at a time (the login desk's mutex). Errors: Queue and Begin throw
-// std::bad_alloc with nothing done. Limits: kLoginSourcesMax sources; those without a failure for
-// kLoginForgetMs and without a login under way are forgotten.
+// Unqueue Threads: one owner at a time (the login desk's mutex). Errors: Queue and Begin throw
+// std::bad_alloc, and have then changed nothing. Limits: kLoginSourcesMax sources; those without a
+// failure for kLoginForgetMs and without a login under way are forgotten.
 #pragma once
 
 #include <array>
@@ -20,8 +19,8 @@
 
 namespace rowsocket::exec {
 
-/// Where a login comes from, an IPv4 address, the network (/64) of an IPv6 address, or a user of
-/// this machine; and the account for which it asks.
+/// Where a login comes from (an IPv4 address, the network (/64) of an IPv6 address, or a user of
+/// this machine), and the account for which it asks.
 struct LoginSource {
   enum class Kind : uint8_t { kIpv4, kIpv6, kUser };
   Kind kind = Kind::kIpv4;
@@ -46,19 +45,19 @@ class LoginSources {
   explicit LoginSources(uint32_t checks_of_address_max)
       : checks_of_address_max_(checks_of_address_max) {}
 
-  /// Counts a login that has come, and waits. False, with nothing done, where
+  /// Counts a login that has come, and waits. False, and nothing is counted, where
   /// kLoginsWaitingOfAddressMax of its address wait.
   bool Queue(const LoginSource& source);
   /// Forgets a login that waited and is dropped.
   void Unqueue(const LoginSource& source);
-  /// Counts a login that waited as being checked. False, with nothing done, where it has to wait
-  /// longer: its source or its address has as many logins under way as it may, its address has as
-  /// many being checked, or kLoginSourcesMax sources have logins under way.
+  /// Counts a login that waited as being checked. False, and nothing is counted, where it has to
+  /// wait longer: its source or its address has as many logins under way as it may, its address has
+  /// as many being checked, or kLoginSourcesMax sources have logins under way.
   bool Begin(const LoginSource& source, int64_t now_ms);
-  /// Notes that a login has been checked. Returns whether others of its address may have waited for
-  /// that.
+  /// Notes that a login has been checked. Returns whether other logins of its address may have
+  /// waited for that.
   bool EndCheck(const LoginSource& source);
-  /// Counts a failure. Returns after how many milliseconds it is answered.
+  /// Counts a failure. Returns after how many milliseconds the failed login is answered.
   int64_t Fail(const LoginSource& source, int64_t now_ms);
   /// Ends a login that was checked: it has its answer.
   void End(const LoginSource& source, int64_t now_ms);
@@ -85,7 +84,7 @@ class LoginSources {
   void ForgetIdle(Addresses::iterator address);
 
   const uint32_t checks_of_address_max_;
-  std::list<Entry> entries_;  ///< By last failure; sources without one are in front.
+  std::list<Entry> entries_;  ///< By last failure; sources without a failure are in front.
   std::unordered_map<LoginSource, std::list<Entry>::iterator, LoginSource::Hash> places_;
   Addresses addresses_;  ///< Addresses with logins that wait or are under way.
 };

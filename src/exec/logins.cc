@@ -12,7 +12,8 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Whether an account may have the name, so that the server is asked. Names go into logs.
+/// Whether an account can have such a name: only then is the server asked, because names go into
+/// logs.
 bool MayBeUser(std::string_view user) {
   return !user.empty() && user.size() <= model::kUserBytesMax &&
          std::none_of(user.begin(), user.end(), base::IsControl);
@@ -72,7 +73,8 @@ void Logins::Finish(LoginJob& job) {
   Client& client = *job.client;
   client.SetAway(Away::kNo);
   if (client.is_retired()) {
-    // The password was checked all the same: whoever guesses does not wait for the answer.
+    // A client that has gone counts as well, because its password was checked: a guesser need not
+    // wait for the answer.
     if (job.login.account == nullptr) Count({model::ErrorCode::kUnauth});
     if (job.login.ticket != nullptr) core_.settings.login_desk->End(std::move(job.login.ticket));
     return clients_.FreeOrphan(client);
@@ -86,14 +88,14 @@ void Logins::Finish(LoginJob& job) {
     if (client.ticket != nullptr)
       client.frontend->SetServerThreadId(client.ticket->server_thread_id);
     client.frontend->SetAccount(std::move(job.login.account));
-    // Bytes behind the login may end it: the time for a login begins anew then.
+    // The next bytes of the client may end the login: its time to authenticate then begins anew.
     clients_.Touch(client);
   }
   LookAt(client);
   client.login_failures = is_accepted ? 0 : client.login_failures + 1;
   const model::ErrorCode error = is_accepted ? model::ErrorCode::kNone : model::ErrorCode::kUnauth;
   Answer(client, {error}, client.login_failures == model::kLoginFailuresMax);
-  // In some protocols a login that is refused ends the one before it.
+  // In some protocols, a refused login ends the one before it.
   LookForOtherAccount(client);
 }
 

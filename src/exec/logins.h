@@ -3,8 +3,8 @@
 // account does.
 //
 // Flow:   after a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
-//         the worker is told that accounts have ended: EndAccounts, in each round until none is
-//         left but those that another thread has, for which LookAt is called when they are back
+//         the worker is told that accounts have ended: EndAccounts in each round, until only
+//         connections that another thread has are left; LookAt is called when these are back
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
 // Errors: where memory runs out the connection is lost.
 #pragma once
@@ -22,22 +22,23 @@ class Logins {
   Logins(WorkerCore& core, ClientTable& clients, LoginOwner& owner)
       : core_(core), clients_(clients), owner_(owner) {}
 
-  /// Takes the kAuthenticate item at the front of the client's input off it, and wipes it there.
+  /// Takes the kAuthenticate item off the front of the client's input, and wipes it there.
   void Start(Client& client, const TurnItem& item);
-  /// Answers the client of a job that the desk is done with.
+  /// Answers the client of a job that comes back from the desk.
   void Finish(LoginJob& job);
 
-  /// A connection that has logged in may have become another account, or nobody, by one of its
-  /// requests: the account's connection is over then. Call after each of its turns.
+  /// Ends the login of a connection whose request has made it another account's, or nobody's. Call
+  /// after each turn of the connection.
   void LookForOtherAccount(Client& client) {
     if (client.ticket != nullptr) [[unlikely]]
       LeaveAccount(client);
   }
 
-  /// Accounts have ended: the next EndAccounts looks for their connections.
+  /// Notes that accounts have ended: the next EndAccounts looks for their connections.
   void LookForEnded() { may_have_ended_ = true; }
-  /// The client, or its account, is new to this worker, or another thread gives the client back:
-  /// where the account has ended already, the next EndAccounts looks for it.
+  /// Looks whether the client's account has ended already; if so, the next EndAccounts looks for
+  /// its connections. Call when the client, or its account, is new to this worker, and when another
+  /// thread gives the client back.
   void LookAt(const Client& client) { may_have_ended_ = may_have_ended_ || HasEnded(client); }
   /// Closes the connections of accounts that have ended, except connections that are away, which
   /// follow when they are back.
@@ -49,7 +50,7 @@ class Logins {
     return client.ticket != nullptr && account != nullptr && account->ended();
   }
   bool MayTakePassword(const Client& client, const net::Peer& peer) const;
-  /// False where too many logins of the client's address wait.
+  /// Gives the login to the desk. False where too many logins of the client's address wait.
   bool Submit(Client& client, const TurnItem& item, const net::Peer& peer);
   void EndTicket(Client& client);
   void LeaveAccount(Client& client);

@@ -1,7 +1,7 @@
 // One port: its listeners and the workers that serve its connections.
 //
-// Threads: the one that owns the plugin calls everything; List, AccountsHaveEnded and workers() may
-// be called from any. Errors: texts for the server's log, which name the variable to change.
+// Threads: the plugin's own thread calls everything; any thread may call List, AccountsHaveEnded
+// and workers(). Errors: texts for the server's log, which name the variable to change.
 #pragma once
 
 #include <functional>
@@ -30,16 +30,16 @@ class Port {
   bool Start(std::string* error);
   /// Tells all workers to end, and does not wait for them.
   void AskToStop();
-  /// Frees the addresses, also while workers run. REQUIRES: AskToStop was called.
+  /// Frees the addresses, even while workers run. REQUIRES: AskToStop was called.
   void StopListening();
   /// Returns when all workers have ended.
   /// REQUIRES: SessionFactory::Create does not go on waiting for the server's start.
   void Stop();
 
-  /// Has the connections of accounts that have ended closed.
+  /// Closes the connections of accounts that have ended, soon.
   void AccountsHaveEnded();
   size_t workers() const { return workers_.size(); }
-  /// Has each worker add its connections to the list.
+  /// Asks each worker to add its connections to the list.
   void List(const std::shared_ptr<ConnectionList>& list);
 
   const std::vector<net::Listener>& listeners() const { return listeners_; }

@@ -1,5 +1,4 @@
-// What a port is told when it is made: the plugin fills it in, and each part of each worker reads
-// it.
+// The settings of a port: the plugin fills them in, and each part of each worker reads them.
 //
 // Lifetime: a Port keeps its own copy, which outlives its workers.
 #pragma once
@@ -28,27 +27,28 @@ struct PortSettings {
   std::string mode;
   unsigned workers = 1;
   // The variables that messages name, by what an administrator changes with them:
-  std::string workers_variable;        ///< How many workers there are.
-  std::string connections_variable;    ///< How many connections may be open.
-  std::string memory_variable;         ///< What connections may hold in buffers.
-  LatencyRegistry* latency = nullptr;  ///< Null: latencies are not counted.
-  HotRows* hot_rows = nullptr;         ///< Null: hot rows are not looked for.
-  Usage* usage = nullptr;       ///< Null: what tables and accounts are asked for is not counted.
-  SlowLog* slow_log = nullptr;  ///< Null: slow requests are not noted.
+  std::string workers_variable;             ///< How many workers there are.
+  std::string connections_variable;         ///< How many connections may be open.
+  std::string memory_variable;              ///< What connections may hold in buffers.
+  LatencyRegistry* latency = nullptr;       ///< Null: latencies are not counted.
+  HotRows* hot_rows = nullptr;              ///< Null: hot rows are not looked for.
+  Usage* usage = nullptr;                   ///< Null: use by table and account is not counted.
+  SlowLog* slow_log = nullptr;              ///< Null: slow requests are not noted.
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
   bool elastic = false;             ///< Workers rest where fewer do as much: see WorkerPool.
   LoginDesk* login_desk = nullptr;  ///< Null: no frontend asks for logins.
   /// Other machines may send passwords of accounts without TLS.
   bool takes_passwords_in_clear = false;
   bool writes = false;  ///< The frontends let writes through.
-  /// How long a turn or batch begins requests, in milliseconds. Tests choose another time.
+  /// For how many milliseconds a turn or batch goes on beginning requests. Tests choose another
+  /// time.
   int64_t turn_ms_max = model::kTurnMsMax;
-  /// Brings up to date what the frontends share: before each turn, with `now` when a frontend asked
-  /// for it in the turn before. Called by workers, outside of a turn. May be empty.
+  /// Brings up to date what the frontends share. Workers call it before each turn; `now`: a
+  /// frontend asked for it in the turn before. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
   HandshakeSettings handshakes;
-  /// Asked on a worker's thread once the server has started: whether the port may serve. If not,
-  /// its listeners refuse connections. May be empty.
+  /// Whether the port may serve; if not, its listeners refuse connections. Called on a worker's
+  /// thread once the server has started. May be empty.
   std::function<bool()> may_serve;
   std::vector<net::Address> addresses;
   net::ListenOptions listen;

@@ -180,7 +180,7 @@ std::string TextOf(const Item& item, const Frontend& frontend, bool shows_values
     AddRequest(*item.index, item.request, text);
     return std::move(text.text_);
   }
-  // Several keys at once.
+  // A request without a key here has several keys at once.
   const engine::IndexNames& names = item.index->names();
   text.Add(item.request.is_write() ? "UPDATE " : "SELECT FROM ");
   text.Table(names);

@@ -10,7 +10,7 @@
 
 namespace rowsocket::exec {
 
-/// `shows_values` false: a question mark stands for each value. REQUIRES: a kRequest item.
+/// The text of a kRequest item. `shows_values` false: a question mark stands for each value.
 std::string TextOf(const Item& item, const Frontend& frontend, bool shows_values);
 
 }  // namespace rowsocket::exec

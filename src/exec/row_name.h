@@ -35,7 +35,7 @@ class RowName {
  public:
   RowName(const engine::Index& index, std::span<const model::Value> key)
       : index_(&index), key_(key) {}
-  /// The name is none where the request is not for at most one row by `=`.
+  /// Makes the name of the row, or no row's name where the request may be about several rows.
   RowName(const engine::Index& index, const model::Request& request)
       : RowName(index, request.names_one_row() ? request.key() : std::span<const model::Value>()) {}
 
@@ -48,7 +48,7 @@ class RowName {
   friend bool operator==(const RowName& a, const RowName& b) {
     return a.index_ == b.index_ && SameKey(a.key_, b.key_);
   }
-  /// Appends bytes that are equal for equal names, and that outlive the views in the name.
+  /// Appends bytes that are equal for equal names and do not depend on the views in the name.
   void AppendTo(std::string* bytes) const {
     AppendNumber(index_->serial(), bytes);
     for (const model::Value& value : key_) {

@@ -1,8 +1,8 @@
-// How long a thread has run or has waited for a core. For the rest of its time awake the thread has
-// waited for something else, as a rule the disk.
+// How long a thread has run or has waited for a core. During the rest of its time awake, the thread
+// has waited for something else, as a rule the disk.
 //
 // From /proc/thread-self/schedstat (proc(5): nanoseconds on a core, nanoseconds in a run queue).
-// Threads: Open on the thread itself; Us from any, also when it has ended.
+// Threads: Open on the thread itself; Us from any thread, even after that one has ended.
 #pragma once
 
 #include <atomic>

@@ -1,13 +1,12 @@
 // A thread with an engine session of its own: workers, batch executors, lane threads, housekeepers.
 //
 // Flow: Start -> on the thread: SessionFactory::Create, `body(session)`, the session is destroyed
-//       -> Join. A thread that ended may be started again.
-// Stopping: the owner tells its body to end in a way of its own, then calls AwaitEnd: statements
-// that take long are interrupted, again and again, because a session may forget an interrupt that
-// comes between two of its calls.
+// -> Join. A thread that ended may be started again. Stopping: the owner tells its body to end in a
+// way of its own, then calls AwaitEnd, which interrupts long statements again and again, because a
+// session may forget an interrupt that comes between two of its calls.
 //
-// Threads: Start, joinable, Join and the destructor from the owner's; all else from any, also
-// beside these. Errors: Start returns false where no thread can be had; errno says why.
+// Threads: Start, joinable, Join and the destructor from the owner's; all else from any, even at
+// the same time. Errors: Start returns false where the system gives no thread; errno says why.
 #pragma once
 
 #include <chrono>
@@ -28,23 +27,22 @@ class SessionThread {
   using Body = std::function<void(engine::Session*)>;
 
   SessionThread() = default;
-  /// REQUIRES: the body has ended, or ends without being told to.
+  /// Joins the thread. REQUIRES: the body has ended, or ends without being told to.
   ~SessionThread() { Join(); }
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
 
-  /// REQUIRES: the thread was never started, or is joined.
+  /// Starts the thread. REQUIRES: it was never started, or is joined.
   bool Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body);
   /// Whether the thread is started, and not joined yet.
   bool joinable() const { return thread_.joinable(); }
   void Join();
 
-  /// Whether the body has ended, and its session with it. True for a thread that was never started,
-  /// too.
+  /// Whether the body and its session have ended. Also true for a thread that was never started.
   bool HasEnded() const;
   /// Makes a wait inside the session end soon.
   void Interrupt();
-  /// Returns when all of `threads` have ended. Threads that have not ended by `interrupt_from` are
+  /// Returns when all of `threads` have ended. A thread that has not ended by `interrupt_from` is
   /// interrupted from then on.
   static void AwaitEnd(std::span<SessionThread* const> threads, Clock::time_point interrupt_from);
 

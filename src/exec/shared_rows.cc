@@ -11,7 +11,8 @@ namespace rowsocket::exec {
 
 namespace {
 
-// A find with details of its frontend may be several requests.
+// Whether the item may share its row. A find that has a detail of its frontend may be several
+// requests.
 bool MayJoin(const TurnItem& item) {
   return item.item.kind == Item::Kind::kRequest && !item.item.is_composite &&
          item.item.row_name().is_row() && (item.is_write() || item.item.detail == nullptr);
@@ -126,7 +127,7 @@ uint32_t SharedRows::FindOrAdd(const RowName& name) {
   }
 }
 
-// Keeps at least half of the slots free.
+// Grows the table so that at least half of its slots stay free.
 void SharedRows::Grow(size_t items) {
   const size_t slots = std::bit_ceil(2 * items + 1);
   if (slots_.size() < slots) slots_.assign(slots, {});

@@ -2,17 +2,18 @@
 //
 // Two requests name the same row when they have the same Index and equal key texts, and each is for
 // one row by `=`. (Texts that differ may name one row, too: `1` and `01`. Such texts make separate
-// SharedRows, executed one after the other.) A find belongs to a row only directly behind a request
-// of its own connection that belongs to it: elsewhere a find is a read like any other, which locks
-// nothing.
+// SharedRows, executed one after the other.) A find belongs to a row only directly after a request
+// of its own connection that belongs to that row: elsewhere a find is a read like any other, which
+// locks nothing.
 //
 // The requests of a row run as one statement, unless units or requests with a token write to the
-// row, too: then whatever names it runs at its own place in the turn, and shares the row by
-// Request::shares_row, which Link sets.
+// row, too: then each request that names the row runs at its own place in the turn, and shares the
+// row by Request::shares_row, which Link sets.
 //
 // Flow: Link, then at(item.shared_row) and TurnItem::next_in_row, in the order of the turn.
-// Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
-// Limits: memory for as many rows as a batch has ever had; none is allocated in steady state.
+// Threads: one owner. Lifetime: until the next Link; the items must stay where they are. Limits:
+// keeps memory for as many rows as a batch has ever had, so that nothing is allocated in steady
+// state.
 #pragma once
 
 #include <cstddef>
@@ -49,13 +50,13 @@ struct SharedRow {
   bool runs_as_one_statement() const { return plain_writes > 1 && composite_writes == 0; }
 };
 
-/// Takes back what SharedRows::Link has set in the requests (Request::shares_row), so that each of
-/// the items is executed by itself.
+/// Undoes what SharedRows::Link has set in the requests (Request::shares_row), so that each of the
+/// items is executed by itself.
 void KeepRowsApart(std::span<TurnItem> items);
 
 class SharedRows {
  public:
-  /// False when no row is written twice.
+  /// Finds out which items share a row. False when no row is written twice.
   bool Link(std::span<TurnItem> items);
 
   SharedRow& at(uint32_t row) { return rows_[row]; }
@@ -63,7 +64,7 @@ class SharedRows {
 
  private:
   void CountUnit(const Unit& unit);
-  /// False when no row stays open.
+  /// Marks the requests whose row stays open. False when no row does.
   bool ShareRows(std::span<TurnItem> items);
   uint32_t FindOrAdd(const RowName& name);
   const SharedRow* Find(const RowName& name) const;

@@ -15,7 +15,7 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Longer than anything: as nanoseconds it is a number still.
+/// Longer than any request takes, and small enough that its nanoseconds fit into an int64_t.
 constexpr int64_t kSlowUsMax = INT64_MAX / 4000;
 
 int64_t UnixSeconds() {
@@ -129,7 +129,8 @@ void SlowLog::Write(std::vector<Noted>* noted, engine::Session& session) {
     try {
       session.LogSlow(request);
       Keep(std::move(one.entry));
-    } catch (const std::bad_alloc&) {  // The request is answered: the log lacks an entry.
+    } catch (const std::bad_alloc&) {  // The log lacks an entry; the request is answered all the
+                                       // same.
     }
   }
   noted->clear();

@@ -1,5 +1,5 @@
-// Requests that took longer than the server's long_query_time: the plugin's last ones in memory,
-// and each in the server's own log of slow queries.
+// Requests that took longer than the server's long_query_time: the last ones are kept in memory,
+// and each goes to the server's own log of slow queries.
 //
 // Flow: a worker calls NoteTurn when a turn or batch has its answers, NoteHeld when held replies
 // have left, NoteWaited for a request that the wait lane has executed, and then Write.
@@ -32,7 +32,7 @@ struct SlowEntry {
 class SlowLog {
  public:
   /// `plugin`: the plugin's name. `verb_name`: gives the name of an Item::verb. `shows_values`:
-  /// says whether texts show the values of a request.
+  /// whether texts show the values of a request.
   SlowLog(std::string_view plugin, std::string_view (*verb_name)(uint32_t verb),
           bool (*shows_values)())
       : plugin_(plugin), verb_name_(verb_name), shows_values_(shows_values) {}
@@ -65,7 +65,7 @@ class SlowLog {
   void NoteWaited(const Item& item, const TurnClient& client, const Waited& waited, int64_t slow_us,
                   StatBlock& stats, std::vector<Noted>* noted) const;
 
-  /// At most `count` of the slow requests that are kept, from the last one.
+  /// At most `count` of the slow requests that are kept, the last one first.
   std::vector<SlowEntry> Last(size_t count) const;
   size_t size() const;
   void Clear();

@@ -44,7 +44,7 @@ inline constexpr base::QuantileInfo kQuantileInfo[] = {
 using StatRegistry = base::CounterRegistry<Stat>;
 using StatBlock = base::CounterBlock<Stat>;
 
-/// The counter of a cause. Causes behind kEngine in ErrorCode are failures of the engine, and count
+/// The counter of a cause. Causes after kEngine in ErrorCode are failures of the engine, and count
 /// as kEngine.
 constexpr Stat ErrorStat(model::ErrorCode code) {
   return static_cast<Stat>(static_cast<unsigned>(Stat::kErrorsFirst) +

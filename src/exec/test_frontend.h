@@ -1,5 +1,5 @@
-// For tests of what is counted of turns: clients that have an account, and send nothing; a turn of
-// items.
+// Helpers for tests of what is counted of turns: clients with an account that send nothing, and a
+// way to fill a turn with items.
 #pragma once
 
 #include <memory>

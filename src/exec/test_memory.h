@@ -9,8 +9,8 @@ namespace rowsocket::exec {
 /// The bytes that all threads hold of what operator new has given them.
 int64_t AllocatedBytes();
 
-/// While it exists, only the thread that has made it gets memory; all others together get it
-/// `spare` times more.
+/// While it exists, only the thread that has made it gets memory. All other threads together get
+/// memory `spare` times more.
 class OutOfMemory {
  public:
   explicit OutOfMemory(long spare = 0);

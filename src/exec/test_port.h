@@ -1,5 +1,5 @@
 // A port on loopback over the in-memory engine, and clients that talk to it line by line.
-// Which protocol the port speaks is up to `make_frontend`.
+// `make_frontend` decides which protocol the port speaks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ class PortOnFake {
     settings.connections_variable = "handlersocket_connections_max";
     settings.memory_variable = "handlersocket_memory_max_bytes";
     settings.writes = true;
-    // A machine that is busy with something else does not change what is in a turn.
+    // Without a limit of time, a busy machine does not change what is in a turn.
     settings.turn_ms_max = INT64_MAX;
     settings.addresses = {{net::Address::Kind::kTcp, "127.0.0.1", 0, "", false}};
     settings.limits.auth_timeout_s = 0;

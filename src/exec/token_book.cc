@@ -128,8 +128,8 @@ class Keeper final : public model::RowEditor {
   bool came_too_late_ = false;
 };
 
-/// The error as it is told: token_table where the table of tokens is not there, or was made in
-/// another way.
+/// The error that clients get: token_table where the table of tokens is missing, or has other
+/// columns.
 model::Error OfTokenTable(const model::Error& error) {
   const bool is_gone =
       IsNoTable(error) || error.code == ErrorCode::kIdxnum || error.code == ErrorCode::kFld;
@@ -255,7 +255,8 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
     outcome.transaction_lost = kept.transaction_lost;
     return outcome;
   }
-  // The request stands without its token, and only the whole transaction can be taken back.
+  // The request has taken effect without its token, and only the whole transaction can be taken
+  // back.
   out.Truncate(begin);
   return Lost(kept);
 }

@@ -1,21 +1,19 @@
 // Requests that take effect once, however often they are sent: each carries a token, which is kept
 // with its answer in the table rowsocket.tokens, in the transaction of the request itself.
 //
-// Flow, for a request with a token:
-//   Find -> kept already: its answer again, or tokendiffers when the request is another one
-//        -> new: the request is executed, then Keep(token, request, answer), all in one transaction
-// Two requests with the same token at once meet in the table's primary key: one of them waits or
-// runs again, also when the other has kept the token between the Find and the Keep of the first.
-// Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that waits for locks
-// removes none, and nobody does for kTokenPurgePauseS seconds after a lock on one has cost a
-// transaction. A token counts as new when it is older than the plugin's own settings say; its row
-// stays for the longest time that any plugin has asked for (KeepFor), because the table is theirs
-// together.
+// Flow, for a request with a token: Find -> kept already: its answer again, or tokendiffers when
+// the request is another one -> new: the request is executed, then Keep(token, request, answer),
+// all in one transaction Two requests with the same token at once meet in the table's primary key:
+// one of them waits or runs again, even when the other has kept the token between the Find and the
+// Keep of the first. Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that
+// waits for locks removes none, and no session does for kTokenPurgePauseS seconds after a lock on
+// an old token has cost a transaction. A token counts as new when it is older than the plugin's own
+// settings say; its row stays for the longest time that any plugin has asked for (KeepFor), because
+// the plugins share the table.
 //
 // Threads: const functions from any, all else from the connection's worker. Lifetime: as the
-// connection. Limits: kTokenBytesMax.
-// Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql), but not
-// where it is locked, or cannot be opened just now.
+// connection. Limits: kTokenBytesMax. Errors: outcomes of the engine; token_table when the table is
+// missing (packaging/*.sql), but not when it is locked, or cannot be opened just now.
 #pragma once
 
 #include <array>
@@ -69,7 +67,8 @@ struct TokenedRequest : ItemDetail {
   enum class Asks : uint8_t {
     kRequest,  ///< To execute the request once.
     kState,    ///< To say what became of the token.
-    kFence,    ///< To say what became of the token; what has not taken effect never will.
+    kFence,    ///< To say what became of the token; if its request has not taken effect, it never
+               ///< will.
   };
   Asks asks = Asks::kRequest;
   /// kFence: whose rights on the table of tokens are asked for; null: all rights.
@@ -80,17 +79,17 @@ class TokenBook {
  public:
   explicit TokenBook(const TokenSettings& settings) : settings_(settings) {}
 
-  /// No book of this library removes the row of a token that is younger than this. A plugin that
-  /// serves tokens says so when it starts, before its clients send any: those of before the
-  /// server's restart are there then. Any thread.
+  /// Keeps all books of this library from removing the row of a token that is younger than `ttl_s`.
+  /// A plugin that serves tokens calls it when it starts, so that tokens of before the server's
+  /// restart are still there. Any thread.
   static void KeepFor(uint32_t ttl_s);
 
   /// The next index that has to be opened before Execute; null when all are.
   const engine::IndexNames* ToOpen() const;
-  /// Takes the index that was opened for ToOpen. Null: it could not be, as the outcome says.
+  /// Takes the index that was opened for ToOpen. Null: the outcome says why it could not be opened.
   void Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index);
-  /// Why the index that ToOpen has named could not be opened. Tells it once, after which ToOpen may
-  /// be tried again.
+  /// Takes the error with which the index of ToOpen could not be opened; afterwards ToOpen may be
+  /// tried again.
   model::Error TakeFailure() { return std::exchange(failure_, {}); }
 
   /// Makes the identity of a request, which Execute needs, in the arena.
@@ -116,7 +115,7 @@ class TokenBook {
     ROWSOCKET_REQUIRE(ToOpen() == nullptr);
     return *indexes_[0];
   }
-  /// Adds what Execute may change beside the row of the request.
+  /// Adds what Execute may change besides the row of the request.
   void AddWrites(WriteSet& writes) const;
 
  private:

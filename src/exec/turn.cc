@@ -56,7 +56,7 @@ void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
   stats.Add(Stat::kRowsClosedLimit, closed(ClosedBy::kLimit));
 }
 
-/// Invariant I1: items of a connection that stand side by side are in the order of its input.
+/// Invariant I1: adjacent items of a connection are in the order of its input.
 [[maybe_unused]] bool AreInOrder(std::span<const TurnItem> items) {
   return std::ranges::adjacent_find(items, [](const TurnItem& one, const TurnItem& next) {
            return one.client == next.client && one.input_end > next.input_begin;
@@ -172,7 +172,7 @@ void Turn::RunAll(engine::Session& session) {
   }
   StopMerging();
   StartAnew();
-  began_ms_ = base::CoarseNowMs();  // What was lost has taken none of the time of these.
+  began_ms_ = base::CoarseNowMs();  // Lost attempts take no time from requests that run alone.
   RunOneByOne(session);
 }
 
@@ -206,9 +206,9 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     too_large_ = !was_conflict_;
     return TakeBack(items);
   }
-  // A commit of unknown outcome that has no error is that of a turn which has changed nothing, so
-  // that nothing can be lost. With an error, the session has not made sure that what its finds have
-  // seen is durable.
+  // A turn without writes that ends as kUnknown without an error has changed nothing, so that
+  // nothing can be lost. With an error, the session has not made sure that what its finds have seen
+  // is durable.
   const bool is_committed = commit.ok() || (is_unknown && commit.error.ok());
   if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);
@@ -284,8 +284,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   TurnClient& client = *item.client;
   base::Buffer& out = client.out->bytes();
   const bool is_reply = item.item.kind == Item::Kind::kReply;
-  // A client is never stopped at this item: its reply is small, and its effect on the connection is
-  // done already.
+  // A client is never stopped at this item: its reply is small, and it has had its effect on the
+  // connection already.
   if (is_reply && !item.item.is_large) {
     client.frontend->Reply(item.item, out);
     return true;
@@ -294,8 +294,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
     ReplySettled(item, out);
     return true;
   }
-  // An item that still opens here has met a lock when its names were looked up: otherwise it would
-  // be a kReply by now. A login is checked by another thread.
+  // An item that still opens something has met a lock when its names were looked up: otherwise it
+  // would be a kReply by now. A login waits because another thread checks it.
   if (!is_reply && item.item.kind != Item::Kind::kRequest) item.wait = TurnItem::Wait::kForItsRow;
   if (item.waits() || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
@@ -342,7 +342,7 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
   return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
 }
 
-// Whether an item behind this one was executed before the batch was lost, and cannot be taken back.
+// Whether an item after this one was executed before the batch was lost, and cannot be taken back.
 // If the client were stopped at this item, the later item would be executed again.
 bool Turn::IsBeforePermanent(const TurnItem& item) const {
   if (!has_permanent_) return false;
@@ -365,8 +365,8 @@ void Turn::LookAtClock() {
   is_full_ = true;
 }
 
-// After a deadlock the batch may succeed when it runs again. A lock held by another session, or
-// KILL, would only repeat: such an item gets its answer now, and the others run again without it.
+// After a deadlock the batch may succeed when it runs again. An item that met another session's
+// lock, or KILL, would meet it again: it gets its answer now, and the others run again without it.
 void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   item.gives_way = outcome.result == Result::kGivesWay;
   if (outcome.result == Result::kRowLost) return StopMerging();
@@ -382,7 +382,7 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   }
 }
 
-// An item that waits for the same lock would else begin to wait when this one has given up.
+// An item that waits for the same lock would otherwise begin to wait when this one has given up.
 void Turn::AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome) {
   if (wait_policy_ == WaitPolicy::kNever || !model::EndsWait(outcome.error)) return;
   if (outcome.result == Result::kGivesWay || outcome.waits_elsewhere) return;
@@ -455,8 +455,8 @@ void Turn::GiveUp(std::span<TurnItem> items) {
 
 bool Turn::IsConflictTimeUp() const { return base::CoarseNowMs() - began_ms_ > conflict_ms_max_; }
 
-// Nodes that write the same row would otherwise meet again at once. Pauses of random length grow
-// with the number of conflicts of this turn.
+// Without a pause, nodes that write the same row would meet again at once. Pauses of random length
+// grow with the number of conflicts of this turn.
 bool Turn::PauseAfterConflict() {
   if (!was_conflict_) return false;
   stats_.Add(Stat::kConflicts);

@@ -1,11 +1,11 @@
 // One turn: the requests that several connections had ready, executed together, one commit for all.
 //
 // Requests of a batch that name the same row are executed on one copy of it, which is written once
-// (shared_rows.h): a request joins a row that is open when all that stands before it on its
-// connection has been executed. Where that is not possible they run one by one.
+// (shared_rows.h): a request joins an open row when all requests before it on its connection have
+// been executed. Where that is not possible, the requests run one by one.
 //
 // Flow: { Add Added }* Run. Afterwards every item is answered (its reply is in its client's output
-// and sendable) or waits (its client is stopped at it, and nothing behind it was executed).
+// and sendable) or waits (its client is stopped at it, and nothing after it was executed).
 //
 //   Run:   BeginTurn  Execute item by item  Commit  open the gates
 //            |            |                    `-- failed: every request is answered with the error
@@ -46,7 +46,8 @@ struct TurnItem;
 enum class Loss : uint8_t {
   kNone,
   kMemory,   ///< Memory ran out; nothing was changed, except perhaps during the commit.
-  kBuffers,  ///< This connection holds a large part of too much memory; answers so far stand.
+  kBuffers,  ///< All connections hold too much memory, and this one a large part of it; answers so
+             ///< far stand.
   kUnknown,  ///< The outcome of the turn's commit is unknown (engine::Outcome::Result).
 };
 inline constexpr size_t kLosses = static_cast<size_t>(Loss::kUnknown) + 1;
@@ -55,20 +56,21 @@ inline constexpr size_t kLosses = static_cast<size_t>(Loss::kUnknown) + 1;
 struct TurnClient {
   Frontend* frontend = nullptr;
   net::GatedOutput* out = nullptr;
-  size_t out_bytes_max = SIZE_MAX;  ///< No further item is executed when this much is unsent.
-  /// The first item of this client that was not executed, as the items behind it were not: it waits
-  /// for a lock (TurnItem::waits), for its client to take the replies that it has, or for the next
+  size_t out_bytes_max = SIZE_MAX;  ///< When this much is unsent, no further item is executed.
+  /// The first item of this client that was not executed; the items after it were not, either. It
+  /// waits for a lock (TurnItem::waits), for its client to take earlier replies, or for the next
   /// turn.
   TurnItem* stopped_at = nullptr;
-  bool may_see_undurable = false;  ///< Read it: MarkUndurable sets it.
+  bool may_see_undurable = false;  ///< Only to be read: MarkUndurable sets it.
   Loss loss = Loss::kNone;
   // For the histograms of latencies:
   int64_t since_ns = 0;  ///< When the first request of the turn had come.
   int64_t lock_ns = 0;   ///< How long the first request has waited in the lane before the turn.
-  /// `since_ns`, by which its items are counted together with those of other clients (ItemRuns);
-  /// kApart where they are not: they have waited in the lane, or their replies are held.
+  /// `since_ns`, by which this client's items are counted together with those of other clients
+  /// (ItemRuns). kApart: they are counted by themselves, because they have waited in the lane, or
+  /// their replies are held.
   int64_t joins_ns = 0;
-  int64_t held_from_ns = 0;  ///< When the replies that are held now were ready.
+  int64_t held_from_ns = 0;  ///< When the replies that are now held were ready.
   uint32_t held_verb = 0;    ///< The verb of the last request whose reply is held.
   uint32_t held_items = 0;   ///< How many replies are held.
 
@@ -81,7 +83,7 @@ struct TurnClient {
     joins_ns = in_lane_ns == 0 ? first_came_ns : kApart;
     may_see_undurable = false;
   }
-  /// A find of this turn may have seen what is being committed.
+  /// Notes that a find of this turn may have seen what is being committed.
   void MarkUndurable() {
     may_see_undurable = true;
     joins_ns = kApart;
@@ -93,10 +95,10 @@ struct TurnItem {
   /// What the item waits for: a lock that another session holds.
   enum class Wait : uint8_t {
     kNo,
-    kForItsRow,  ///< The lock is that of the item's row, as far as is known.
+    kForItsRow,  ///< As far as is known, the lock is that of the item's row.
     kElsewhere,  ///< The lock is another one; the row may well be free.
   };
-  /// What of the item stays as it is, even where its batch is rolled back and runs again.
+  /// Which part of the item stays as it is, even if its batch is rolled back and runs again.
   enum class Stands : uint8_t {
     kNothing,
     kAnswer,  ///< The answer.
@@ -104,19 +106,20 @@ struct TurnItem {
   };
   enum class Progress : uint8_t {
     kToDo,
-    kExecuted,  ///< The item has run, and its answer is not final. With merged rows it may have run
-                ///< before items of other connections that stand in front of it.
+    kExecuted,  ///< The item has run, and its answer is not final. With merged rows, it may have
+                ///< run before items of other connections that come earlier in the turn.
     kFinished,  ///< The item's answer is final, and counted.
   };
 
   TurnClient* client = nullptr;
   Item item;
   size_t input_begin = 0;  ///< Offset of the item's first byte in the client's input.
-  size_t input_end = 0;    ///< Offset of the first byte behind the item.
+  size_t input_end = 0;    ///< Offset of the first byte after the item.
   Wait wait = Wait::kNo;
   Stands stands = Stands::kNothing;
   Progress progress = Progress::kToDo;
-  bool gives_way = false;  ///< The session is in the way of another (engine::Outcome::Result).
+  bool gives_way = false;  ///< The item gives way to other sessions
+                           ///< (engine::Outcome::Result::kGivesWay).
   /// The item, or a request of its unit, was executed on a row that stays open.
   bool ran_on_open_row = false;
   bool is_told = false;  ///< Audit plugins have been told of the item.
@@ -134,8 +137,8 @@ struct TurnItem {
   void WaitFor(const engine::Outcome& outcome) {
     wait = outcome.waits_elsewhere ? Wait::kElsewhere : Wait::kForItsRow;
   }
-  /// Whether no turn answers the item as it is: it waits for a lock, opens what is locked, or logs
-  /// in.
+  /// Whether no turn can answer the item as it is: it waits for a lock, opens a table that is
+  /// locked, or logs in.
   bool is_left() const {
     return waits() || (item.kind != Item::Kind::kReply && item.kind != Item::Kind::kRequest);
   }
@@ -149,9 +152,9 @@ struct TurnItem {
   bool is_executed() const { return progress != Progress::kToDo; }
   bool is_finished() const { return progress == Progress::kFinished; }
   bool is_write() const { return item.kind == Item::Kind::kRequest && item.request.is_write(); }
-  /// Whether the item is one request that changes a row that it names, and has a token. It shares
-  /// the row as units do, because its token is a statement of its own. Other composite writes are
-  /// units, edits, or name no row.
+  /// Whether the item is one request with a token that changes the row that it names. Such an item
+  /// shares the row as units do, because its token is a statement of its own. Other composite
+  /// writes are units, edits, or name no row.
   bool is_write_with_token() const {
     return item.kind == Item::Kind::kRequest && item.is_composite && item.unit == nullptr &&
            item.request.is_find_modify() && item.row_name().is_row();
@@ -160,14 +163,14 @@ struct TurnItem {
   bool is_answered() const { return !client->stopped() || this < client->stopped_at; }
 };
 
-/// Counts an item that has its final answer, in `stats` and for its connection, and lets its
-/// frontend be done with it.
+/// Counts an item that has its final answer, in `stats` and for its connection, and tells its
+/// frontend.
 void EndItem(const Item& item, const model::Error& answer, uint64_t rows, Frontend& frontend,
              StatBlock& stats);
 
 class Turn {
  public:
-  /// What the end of an item's wait for a lock means to the other items.
+  /// What the end of an item's lock wait means to the other items.
   enum class WaitPolicy : uint8_t {
     kNever,          ///< Nothing: the session waits for no lock.
     kAllForOneLock,  ///< All items wait for one lock: the end of one wait ends them all.
@@ -184,7 +187,8 @@ class Turn {
   void Added() { writes_ = writes_ || items_.back().is_write(); }
   void DropLast() { items_.pop_back(); }
   void DropAllOf(const TurnClient& client);
-  /// Moves the items from `first` on, none of which this turn has counted among its writes.
+  /// Moves the items from `first` on to the other turn. REQUIRES: this turn has counted none of
+  /// them among its writes.
   void MoveTo(Turn& other, size_t first);
 
   std::vector<TurnItem>& items() { return items_; }
@@ -196,10 +200,10 @@ class Turn {
   /// Executes the items. Where memory runs out, everything is rolled back, and all clients are
   /// lost.
   void Run(engine::Session& session);
-  /// Counts the items that gave way and do not run again, as other answered items are counted.
+  /// Counts the items that gave way and do not run again, as answered items are counted.
   void FinishThoseThatGiveWay();
 
-  /// Sets how long a run begins items, PortSettings::turn_ms_max.
+  /// Sets for how long a run goes on beginning items, PortSettings::turn_ms_max.
   void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
   /// Sets how long a run is tried again after conflicts in a cluster. For tests.
   void LimitConflicts(int64_t ms_max) { conflict_ms_max_ = ms_max; }
@@ -210,7 +214,7 @@ class Turn {
   /// Whether another node of a cluster has taken back an attempt, after which the turn slept.
   bool met_conflicts() const { return pause_us_max_ != kFirstPauseUs; }
 
-  /// Whether the item has shared one change of its row with others.
+  /// Whether the item has shared one change of its row with other items.
   bool IsMerged(const TurnItem& item) const {
     if (!merges_ || !item.is_executed()) return false;
     return item.ran_on_open_row || (item.shared_row != SharedRow::kNone &&
@@ -221,7 +225,7 @@ class Turn {
   const TurnTimes& times() const { return times_; }
 
   static constexpr std::chrono::nanoseconds kNoCommit{-1};
-  /// How long the last commit of a batch took; kNoCommit if it had nothing to commit.
+  /// How long the last commit of a batch took; kNoCommit if the batch had nothing to commit.
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
 
  private:
@@ -232,13 +236,13 @@ class Turn {
   void Lose(engine::Session& session);
   static void LoseClients(std::span<TurnItem> items, Loss loss);
   Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
-  /// Makes the items, whose transaction is lost, ready to run again. The next run finds out again
-  /// which items wait, as other requests may then run before them.
+  /// Makes the items of a lost transaction ready to run again. The next run finds out anew which
+  /// items wait, because other requests may then run before them.
   static Transaction TakeBack(std::span<TurnItem> items);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   engine::Outcome EndReads(engine::Session& session);
-  /// Whether the items, which were too large for their transaction, may fit when they run again. A
-  /// unit then takes no locks first, which is so once.
+  /// Whether items that were too large for their transaction may fit when they run again. A unit
+  /// may once: the next time it takes no locks first.
   static bool MayFitNextTime(std::span<TurnItem> items);
   /// False when the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
@@ -252,8 +256,8 @@ class Turn {
   static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
-  /// Executes `first`, whose row other items of the turn name too: with them on the open row, or by
-  /// itself where the row cannot be opened. False when the transaction is lost.
+  /// Executes `first`, whose row other items of the turn name, too: together with them on the open
+  /// row, or by itself where the row cannot be opened. False when the transaction is lost.
   bool ExecuteAsOneRow(engine::Session& session, TurnItem& first);
   /// Executes the items that name the row of `first` on the row that the session has opened.
   bool ExecuteItemsOfRow(engine::Session& session, TurnItem& first);
@@ -262,22 +266,22 @@ class Turn {
   bool CloseRows(engine::Session& session);
   void StopMerging();
   void OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone);
-  /// Gives the items behind this one the same answer, if the answer says that their common wait has
+  /// Gives the items after this one the same answer, if the answer says that their common wait has
   /// ended.
   void AnswerCommonWait(const TurnItem& item, const engine::Outcome& outcome);
   static void ReplySettled(const TurnItem& item, base::Buffer& out);
-  /// Answers the items, of whose transaction nothing was done, with the error.
+  /// Answers all items of a transaction that has changed nothing with the error.
   void AnswerAll(std::span<TurnItem> items, model::Error error);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);
-  /// Answers the items, whose transaction was lost each time it was tried.
+  /// Answers items whose transaction was lost each time it was tried.
   void GiveUp(std::span<TurnItem> items);
   // After another node of a cluster has taken the turn back:
   bool IsConflictTimeUp() const;
   bool PauseAfterConflict();
   static void HoldGates(std::span<TurnItem> items);
   static void DropReplies(std::span<TurnItem> items);
-  /// Counts the answers, which are final, and opens the gates.
+  /// Counts the final answers, and opens the gates.
   void Finish(std::span<TurnItem> items);
   void FinishItem(TurnItem& item);
 

@@ -1,5 +1,5 @@
 // Audit plugins of the server are told of the tables that a turn's requests have reached, before
-// the turn commits: no answer leaves of which they have not been told.
+// the turn commits, so that no answer leaves before they know of it.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,10 +13,9 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Whether a request was refused before a table was touched: SQL tells of no access then. A table
-/// that is not served is refused while it is opened. Requests of a unit that come before such a one
-/// have been executed, and a DEFAULT of a table that is served may ask a sequence for a row's
-/// value.
+/// Whether a request was refused before it touched a table: SQL then tells of no access. A table
+/// that is not served is refused while it is opened. In a unit, requests before the refused one
+/// have been executed, and a DEFAULT of a table that is served may ask a sequence for a value.
 bool IsRefusedEarly(const Item& item, const model::Error& answer) {
   using model::ErrorCode;
   switch (answer.code) {
@@ -104,7 +103,7 @@ class AccessTeller {
   engine::TableAccess access_;
 };
 
-/// A command of several keys, which may be of several tables: each table once.
+/// Tells of a command of several keys, which may be in several tables: of each table once.
 void TellOfRows(const Item& item, const Frontend& frontend, AccessTeller& teller) {
   std::vector<const engine::IndexNames*> told;
   const auto tell = [&](const engine::Index& index) {

@@ -11,9 +11,9 @@ namespace {
 using engine::NotMergeable;
 using Result = engine::Outcome::Result;
 
-/// Whether the table alone keeps its rows from being merged, so that requests behind this one are
-/// not tried. (A trigger of another verb, or a CHECK that a delete does not ask, may let one of
-/// them be merged; such tables are few, and each try costs.)
+/// Whether the reason lies in the table, so that later requests for its rows are not tried. (Where
+/// a trigger is for another verb, or a delete needs no CHECK, one of them could be merged; such
+/// tables are few, and each try costs.)
 bool ConcernsTable(NotMergeable reason) {
   return reason == NotMergeable::kEngine || reason == NotMergeable::kTable ||
          reason == NotMergeable::kTrigger || reason == NotMergeable::kVersioned ||
@@ -23,7 +23,7 @@ bool ConcernsTable(NotMergeable reason) {
 }  // namespace
 
 // Whether the item is to be executed together with others of its row. False for an item that has
-// its answer already or waits, which is for ExecuteItem.
+// its answer already or waits, which ExecuteItem deals with.
 bool Turn::IsShared(const TurnItem& item) {
   if (item.shared_row == SharedRow::kNone || item.is_settled() || item.waits()) return false;
   return rows_.at(item.shared_row).runs_as_one_statement() && item.is_write() &&
@@ -77,7 +77,7 @@ bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
   return ExecuteItem(session, first, false);
 }
 
-// Requests that do not fit the open row are left for their own place in the turn.
+// Requests that do not fit the open row run later, at their own place in the turn.
 bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
   uint64_t requests = 0;
   for (TurnItem* item = &first; item != nullptr; item = item->next_in_row) {
@@ -95,8 +95,8 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
   }
   const engine::Outcome outcome = session.EndRow();
   if (!outcome.ok()) {
-    // The row was not written, so none of the answers is true. Run one by one, each request gets
-    // an answer of its own.
+    // The row was not written, so that none of the answers is true. Run one by one, each request
+    // gets an answer of its own.
     StopMerging();
     return false;
   }
@@ -108,8 +108,8 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
 }
 
 // Writes the rows that stay open. Where one cannot be written, the batch runs again, unless it does
-// so anyway. A lock in the way is not waited for here: units wait before they begin, and would wait
-// a second time when they run again.
+// so anyway. A lock in the way is not waited for: units wait before they begin, and would wait a
+// second time when they run again.
 bool Turn::CloseRows(engine::Session& session) {
   const engine::RefusedWaits refused(session);
   const engine::Outcome outcome = session.CloseRows(&open_rows_);
@@ -122,8 +122,8 @@ bool Turn::CloseRows(engine::Session& session) {
 
 // Several items may fit one by one. A unit that takes its locks first executes its requests and
 // takes them back. In MariaDB a transaction with rows taken back is not committed while an ALTER
-// copies their table. So the unit runs once more without taking locks first, as the locks that it
-// has waited for were free. Where one of them is held again, the unit runs as before, and in the
+// copies their table. So the unit runs once more without taking locks first, because the locks that
+// it has waited for were free. Where one of them is held again, the unit runs as before, and in the
 // end is answered as after a deadlock.
 bool Turn::MayFitNextTime(std::span<TurnItem> items) {
   if (items.size() > 1) return true;
@@ -131,7 +131,7 @@ bool Turn::MayFitNextTime(std::span<TurnItem> items) {
   return unit != nullptr && std::exchange(unit->met_locks_count, 0) != 0;
 }
 
-// Has the requests of the batch run one by one when the batch runs again.
+// Makes the requests of the batch run one by one when the batch runs again.
 void Turn::StopMerging() {
   if (!merges_) return;
   merges_ = false;

@@ -9,14 +9,14 @@ using Result = engine::Outcome::Result;
 
 namespace {
 
-/// Whether the turn is to run again, without the locks that it holds.
+/// Tells the turn to run again, without the locks that it holds.
 Outcome BeginAnew() {
   Outcome outcome = Outcome::Make(Result::kDeadlock, {model::ErrorCode::kDeadlock});
   outcome.transaction_lost = true;
   return outcome;
 }
 
-/// The unit is to run again a moment later, when it has let go of its locks.
+/// Tells the lane to run the unit again a moment later, when it has let go of its locks.
 Outcome GiveWay(bool transaction_lost = false) {
   Outcome outcome = Outcome::Make(Result::kGivesWay, {model::ErrorCode::kLockWait});
   outcome.transaction_lost = transaction_lost;
@@ -34,9 +34,9 @@ Outcome MayExecuteAll(Unit& unit, engine::Session& session) {
 }
 
 /// Takes the locks that the unit has had to wait for: each request is executed and taken back,
-/// after which its locks stay. Only the first is waited for: a row that batches need would else be
-/// held as long as another lock is waited for. One that is not free behind it comes first in the
-/// next attempt, a moment later.
+/// after which its locks stay. Only the first lock is waited for: otherwise the unit would hold a
+/// row that batches need while it waits for another lock. Where a later lock is not free, the unit
+/// lets go of all, and takes that lock first in its next attempt, a moment later.
 Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   if (session.HoldsRows()) {
     if (!unit.HasMetLockElsewhere()) return {};
@@ -129,8 +129,10 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   if (outcome.result != Result::kBusy) return outcome;
   outcome.waits_elsewhere = unit.position != unit.named + 1;
   if (!waits) return outcome;
-  // A request whose lock could not be taken before fails without what those before it do. The unit
-  // must not wait while it holds their rows, so that it runs again and again.
+  // A unit that still meets a known lock reaches it only after its earlier requests (the lock of
+  // the parent of a row that they insert): alone, the request fails before it comes to the lock.
+  // The unit must not wait while it holds the rows of its earlier requests, so it gives way, and
+  // runs again until the time of a wait for a row is over.
   const bool is_known = unit.met_locks_count == met_before && unit.position != 0 &&
                         unit.HasMetLock(unit.position - 1);
   if (!is_known) return BeginAnew();

@@ -1,16 +1,16 @@
-// Several requests of one connection with one outcome: all of them are done, or none is
+// Several requests of one connection with one outcome: all of them take effect, or none does
 // (engine/session.h, S11).
 //
-// A required request stops the unit where it finds, changes or inserts no row: the unit is then not
-// applied, which is no error. An optional request goes on.
+// A required request that finds, changes or inserts no row stops the unit: the unit is then not
+// applied, which is no error. After an optional request the unit goes on.
 //
 // A unit that meets the lock of another session waits for it in the lane. There it first takes
-// every lock that it has met before. It waits only for the first of them, so that it holds no row
-// while it waits, and then runs its requests without waiting. Where it meets one more lock, its
-// transaction is given up, and the unit begins anew with that lock among those to take first. A
-// lock that a request meets only because requests before it have run (that of the parent of a row
-// that they have inserted) cannot be taken first: the unit lets go of everything, and tries again a
-// moment later, for as long as a wait for a row may take.
+// every lock that it has met before. It waits only for the first of these locks, so that it holds
+// no row while it waits, and then runs its requests without waiting. Where it meets one more lock,
+// its transaction is given up, and the unit begins anew with that lock among those to take first. A
+// lock that a request meets only because requests before it have run (such as the lock of the
+// parent of a row that they have inserted) cannot be taken first: the unit lets go of everything,
+// and tries again a moment later, for as long as a wait for a row may take.
 //
 // Threads: one at a time. Lifetime: in the arena of the item that has it. Limits:
 // kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitMetLocksMax met locks
@@ -53,26 +53,26 @@ struct Unit {
   std::array<uint16_t, model::kUnitMetLocksMax> met_locks{};
   uint32_t met_locks_count = 0;
 
-  /// Notes that the request, from 0, has met a lock of another session.
+  /// Notes that the request, counted from 0, has met a lock of another session.
   void NoteMetLock(uint32_t request);
-  /// Whether it is noted that the request, from 0, has met a lock.
+  /// Whether it is noted that the request, counted from 0, has met a lock.
   bool HasMetLock(uint32_t request) const;
   /// Whether the unit has met a lock other than that of its named request's row.
   bool HasMetLockElsewhere() const;
 };
 
 /// Executes the request at the position `request` of Unit::requests, from 0, and appends its reply.
-/// Where `appends` is false, nothing stays appended.
+/// Where `appends` is false, no reply stays appended.
 using ExecuteInUnit = std::function<engine::Outcome(uint32_t request, bool appends)>;
 
-/// Executes the unit: judges each request, then runs `body`, which calls RunRequests, and keeps
-/// what has been done where the unit was applied. The outcome is ok where the unit was applied or
-/// has stopped. REQUIRES: a turn is open, that writes where the unit does.
+/// Executes the unit: judges each request, then runs `body`, which calls RunRequests, and takes all
+/// changes back unless the unit was applied. The outcome is ok where the unit was applied or has
+/// stopped. REQUIRES: a turn is open, and it writes if the unit does.
 engine::Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& execute,
                             const std::function<engine::Outcome()>& body);
 
-/// Executes the requests one after the other; Unit::end and position say how that has ended. The
-/// outcome is that of the request at which it ended.
+/// Executes the requests one after the other; Unit::end and position say how the unit has ended.
+/// The outcome is that of the request at which it ended.
 engine::Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& execute);
 
 }  // namespace rowsocket::exec

@@ -22,7 +22,7 @@ void AddSums(const std::map<Name, UsageCounts>& from, std::map<Name, UsageCounts
   }
 }
 
-/// What the rows of a request are counted as.
+/// The counter that the rows of a request go to.
 Used RowsOf(const model::Request& request) {
   return request.is_write() ? Used::kRowsChanged : Used::kRowsRead;
 }
@@ -160,9 +160,9 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
   if (first != nullptr) Add(*first->index, first->account, counts);
 }
 
-// `counts` has what the unit has taken as a whole: the index of its first request gets it. An error
-// counts for the request that it is of, or for the first: a unit that was applied, or has stopped,
-// is an error as a whole where its commit has failed.
+// `counts` has the unit as a whole, which counts for the index of its first request. An error
+// counts for the request that has failed, or for the first: where the commit of a unit that was
+// applied, or has stopped, has failed, the unit is an error as a whole.
 void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, bool is_error,
                          UsageCounts counts) {
   const bool has_failed = unit.end == Unit::End::kFailed;

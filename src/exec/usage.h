@@ -1,11 +1,10 @@
-// How much the ports of a plugin do for each table and index, and for each account, since the
-// plugin's start.
+// How much the ports of a plugin have done for each table and index, and for each account, since
+// the plugin's start.
 //
-// Flow: each worker counts in a block of its own; whoever reads adds the blocks up. Runs of a
-// turn (item_runs.h) one after another that share index and account are one addition. Threads: a
-// block's worker counts, without a lock unless a name is new to it; Usage is for any thread.
-// Limits: kUsageNamesMax names of each kind in a block; what comes beyond counts for the empty
-// name.
+// Flow: each worker counts in a block of its own; a reader adds the blocks up. Adjacent runs of a
+// turn (item_runs.h) that share index and account are one addition. Threads: a block's worker
+// counts, without a lock unless a name is new to it; Usage is for any thread. Limits:
+// kUsageNamesMax names of each kind in a block; what comes beyond counts for the empty name.
 #pragma once
 
 #include <array>
@@ -73,8 +72,8 @@ class UsagePart {
  public:
   using Sums = std::map<Name, UsageCounts>;
 
-  /// Only the block's worker may call it. `make_name` gives the name of a number that the part does
-  /// not know.
+  /// Only the block's worker may call it. `make_name` makes the name of a number that is new to
+  /// this part of the block.
   template <typename MakeName>
   UsageCells& Find(uint64_t number, MakeName make_name) {
     if (last_ == nullptr || number != last_number_) [[unlikely]] {
@@ -90,7 +89,7 @@ class UsagePart {
   UsageCells& LookUp(uint64_t number, MakeName& make_name);
 
   uint64_t last_number_ = 0;
-  UsageCells* last_ = nullptr;  ///< The cells of `last_number_`; null: none was asked for yet.
+  UsageCells* last_ = nullptr;  ///< The cells of `last_number_`; null: no number was asked for yet.
   std::unordered_map<uint64_t, UsageCells*> known_;
   mutable base::Mutex mutex_;
   std::map<Name, UsageCells> cells_ GUARDED_BY(mutex_);

@@ -18,8 +18,8 @@ constexpr std::chrono::seconds kIdleThreadLife{1};
 }  // namespace
 
 // The name of a waiting group: the index and the text of the key. A composite item may also wait
-// for the row of its token, and other items must not wait for that row: the two have groups of
-// their own.
+// for the row of its token, which other items must not wait for, so that composite items have
+// groups of their own.
 std::string WaitLane::WaitGroupNameOf(const Item& item, bool waits_elsewhere) {
   std::string name;
   const bool is_row =
@@ -47,8 +47,9 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   GiveBack(failed);
 }
 
-// False when there is no thread for the job. Where memory runs out the lane is as it was, and the
-// job is still the caller's: what allocates comes before what is seen by the lane's threads.
+// Adds the job to a waiting group. False when there is no thread for it. Where memory runs out, the
+// lane is as it was, and the caller still has the job: all allocations come before anything that
+// the lane's threads see.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
   WaitJobs added(1);
   const auto known =
@@ -128,11 +129,12 @@ void WaitLane::Stop() {
   threads_.clear();
 }
 
-// The first group whose account leaves a quarter of the threads to others: whoever waits for many
-// rows, which may be locked by a session of its own, must not have all threads.
+// The first group whose account leaves a quarter of the threads to others: an account that waits
+// for many rows, which one of its own sessions may have locked, must not have all threads.
 WaitLane::WaitGroups::iterator WaitLane::Next() {
   const unsigned share = std::max(1u, threads_max_ - threads_max_ / 4);
-  // More than half of the threads: no two accounts have so many.
+  // An account has its full share with more than half of the threads, so that at most one account
+  // does.
   const auto full =
       std::find_if(threads_of_.begin(), threads_of_.end(),
                    [share](const AccountThreads& each) { return each.threads >= share; });
@@ -156,7 +158,7 @@ void WaitLane::CountThread(const WaitGroup& group, int change) {
 bool WaitLane::NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJobs& jobs) {
   base::MutexLock lock(mutex_);
   if (Next() == queued_.end() && session != nullptr && !stopping_) {
-    // Idle sessions hold no table, or DDL would wait for them.
+    // Idle sessions hold no table, because DDL would wait for them.
     lock.Unlock();
     session->ReleaseTables();
     DescribeSession(*session, [] { return "mode=lock wait, idle"; });
@@ -185,7 +187,7 @@ bool WaitLane::NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJo
   return true;
 }
 
-// Appends the jobs that are handed back to `jobs`.
+// Ends the waiting group, and appends its jobs that are handed back to `jobs`.
 void WaitLane::EndWaitGroup(WaitGroups& taken, WaitJobs& jobs) {
   const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();
@@ -207,8 +209,8 @@ void WaitLane::EndWaitGroup(WaitGroups& taken, WaitJobs& jobs) {
   taken.clear();
 }
 
-// An owner gets all its jobs of a group at once: given back one by one, the first would be a batch
-// of its own, and would hold the row when the next ones come.
+// An owner gets all its jobs of a group at once: if they came back one by one, the first would
+// become a batch of its own, and would hold the row when the next ones come.
 void WaitLane::GiveBack(WaitJobs& jobs) {
   while (!jobs.empty()) {
     WaitJobOwner* const owner = jobs.front()->owner;
@@ -253,7 +255,8 @@ void WaitLane::Main(engine::Session* session) {
              (jobs.size() == 1 ? " request" : " requests");
     });
     // A thread that waits for this group must not hold the tables of the group before: DDL may wait
-    // for these tables, and this group may wait for a lock of the DDL or of a session behind it.
+    // for these tables, and this group may wait for a lock that the DDL holds, or a session that
+    // waits for the DDL.
     if (session->HasToRelease()) session->ReleaseTables();
     Run(*session, *turn, jobs);
     EndWaitGroup(taken, jobs);

@@ -16,15 +16,15 @@
 // Flow:    worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
 // Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
 //          Done.
-// Limits:  threads_max threads, and three quarters of them for one account; waiting groups beyond
-//          are queued in the order they came. One job a connection; kTurnRequestsMax in a turn,
-//          and kTurnReplyBytesMax and one reply more.
-// Errors: a job that no thread can be had for ends as a wait that took too long. So do all of a
-//         waiting group when its wait does. A job waits with three waiting groups at most: the one
-//         under way when it came, the one under way when it came again after it was handed back,
-//         and its own; a job for which its own has no room may come again. Time in the queue, when
-//         all threads are at work, is not counted. Where memory runs out the jobs under way come
-//         back with Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.
+// Limits:  threads_max threads, and three quarters of them for one account; further waiting groups
+//          are queued in the order in which they came. One job a connection; kTurnRequestsMax in a
+//          turn, and kTurnReplyBytesMax and one reply more.
+// Errors: a job that no thread can be had for ends as a wait that took too long. So do all jobs of
+//         a waiting group whose wait takes too long. A job waits with three waiting groups at most:
+//         the one under way when it came, the one under way when it came again after it was handed
+//         back, and its own; a job for which its own has no room may come again. Time in the queue,
+//         when all threads are at work, is not counted. Where memory runs out the jobs under way
+//         come back with Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ void MoveJobs(WaitJobs& from, WaitJobs& to, IsSo is_so) {
   }
 }
 
-/// Gets the jobs back that it has submitted, all jobs of a waiting group at once. Done may be
+/// The submitter of jobs, which gets them back, all jobs of a waiting group at once. Done may be
 /// called on any thread.
 class WaitJobOwner {
  public:
@@ -91,7 +91,7 @@ struct WaitJob {
   engine::Outcome outcome;
   net::GatedOutput out;                  ///< Empty where the item opens.
   std::shared_ptr<engine::Index> index;  ///< What the item has opened, if `outcome` is a success.
-  // The lane's:
+  // For the lane alone:
   TurnClient turn;
   WaitGroup* group = nullptr;  ///< The job's group, until a thread takes the job up.
   WaitJobs::iterator place;    ///< The job's place among the jobs of `group`.
@@ -118,15 +118,17 @@ class WaitLane {
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
 
-  /// The name of the waiting group that the item joins. It differs for different rows, and for
-  /// requests of a row with and without a token; empty for a request that is not for one row, and
-  /// waits by itself. `waits_elsewhere`: requests of other accounts for the row need not wait.
+  /// The name of the waiting group that the item joins. Different rows have different names, and so
+  /// have the requests of a row with and without a token. The name is empty for a request that is
+  /// not for one row, and waits by itself. `waits_elsewhere`: requests of other accounts for the
+  /// row need not wait.
   static std::string WaitGroupNameOf(const Item& item, bool waits_elsewhere = false);
-  /// Has a thread of the lane execute the job when what it waits for is free.
+  /// Gives the job to a thread of the lane, which executes it when the lock that it waits for is
+  /// free.
   void Submit(std::unique_ptr<WaitJob> job);
-  /// Takes back and drops a submitted job that no thread has taken up yet; false for other jobs.
+  /// Drops a submitted job that no thread has taken up yet; false for other jobs.
   bool Cancel(WaitJob& job);
-  /// Ends all waits, and their jobs end with an error. Jobs that no thread has taken up yet are
+  /// Ends all waits, whose jobs end with an error. Jobs that no thread has taken up yet are
   /// dropped, and their owners are not told.
   void Stop();
 

@@ -1,4 +1,4 @@
-// How a thread of the wait lane gets a group's requests executed.
+// How a thread of the wait lane executes the requests of a waiting group.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -11,8 +11,8 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Whether requests that give way are answered now and executed no more. A request that gives way
-/// to a DDL statement is executed kBackOffsMax times. Units that have met a row lock while they
+/// Whether requests that give way are now answered, and no longer executed. A request that gives
+/// way to a DDL statement is executed kBackOffsMax times. Units that have met a row lock while they
 /// held rows of their own are executed for as long as a wait for a row takes, and at least
 /// kUnitMetLocksMax times, so that each lock that a unit may need can be the one that it waits for
 /// first.
@@ -54,7 +54,7 @@ void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, Wai
       return job.outcome.result != engine::Outcome::Result::kGivesWay;
     });
     if (left.empty()) return;
-    // Where one has ended, the lock that the others wait for has another holder.
+    // When one request has ended, another session may hold the lock that the others wait for.
     if (left.size() != count) {
       count = left.size();
       tries = 0;
@@ -66,7 +66,7 @@ void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, Wai
   if (!left.front()->item.opens()) turn.FinishThoseThatGiveWay();
 }
 
-// False when the lane stops.
+// Sleeps for a moment. False when the lane stops.
 bool WaitLane::Pause(engine::Session& session) {
   session.ReleaseTables();
   base::MutexLock lock(mutex_);

@@ -16,7 +16,7 @@ namespace {
 
 /// Events that one wait returns at most.
 constexpr size_t kEventsMax = 512;
-/// How often the process list is told anew.
+/// How often the process list gets a new text.
 constexpr int64_t kDescribeMs = 500;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
@@ -95,8 +95,8 @@ void Worker::Admitted(std::unique_ptr<Client> client) {
   inbox_.Put(std::move(client));
 }
 
-// Orders come seldom. Two orders that overlap may mix target and count, which the next order
-// repairs.
+// The pool gives such orders seldom. Two orders that overlap may mix target and count, which the
+// next order repairs.
 void Worker::GiveAway(Worker* target, uint32_t count) {
   give_to_.store(target, std::memory_order_relaxed);
   give_count_.store(count, std::memory_order_release);
@@ -117,7 +117,7 @@ void Worker::Main(engine::Session* session) {
   clients_.CloseAll();
 }
 
-// Without memory it is not known whether the port's account may serve.
+// Without memory, the worker cannot tell whether the port's account may serve, and does not serve.
 bool Worker::MayServe() {
   try {
     if (core_.settings.may_serve == nullptr || core_.settings.may_serve()) return true;
@@ -130,7 +130,7 @@ bool Worker::MayServe() {
   return false;
 }
 
-// Where there is no memory for the line either, the line is lost.
+// Where there is not even memory for the line, the line is lost.
 void Worker::LogWithoutMemory(const char* lacking, const char* consequence) const {
   try {
     core_.context.log(lacking + core_.settings.mode + "): " + consequence +
@@ -143,9 +143,10 @@ void Worker::ShutListeners() const {
   for (const net::Listener& listener : *core_.context.listeners) listener.ShutDown();
 }
 
-// Connections that were on their way here when the worker got no session, and those that a worker
-// sends which has not seen it yet, would wait for ever. Of the last workers that get none at the
-// same time one sees that all lack theirs.
+// Connections that were on their way to this worker, or that another worker sends before it sees
+// that this one has no session, would wait for ever. A worker notes that it lacks a session before
+// it looks at the others, so that, where the last ones fail at once, at least one of them sees that
+// no worker is left.
 void Worker::ServeNobody() {
   lacks_session_.store(true);
   const bool is_last = core_.context.worker_pool->Emptiest() == nullptr;
@@ -197,7 +198,7 @@ void Worker::Loop(engine::Session& session) {
   }
 }
 
-// The pool counts the moment as sleep: it is no work, and brings no reason for another worker.
+// The pool counts the moment of polling as sleep: it is no work, and no reason for another worker.
 void Worker::BeginBusyPoll() {
   if (!busy_poll_.Begins(core_.load.ActiveLately(core_.context.worker_pool->period()))) return;
   const int64_t now_us = base::NowUs();
@@ -221,7 +222,7 @@ void Worker::EndBusyPoll(bool found) {
                             std::memory_order_relaxed);
 }
 
-// The worker is idle by the time since it executed a request, even if other events keep the loop
+// A worker is idle when it has executed no request for a while, even if other events keep its loop
 // awake.
 void Worker::ReleaseIdleTables(engine::Session& session) {
   const bool is_idle = base::CoarseNowMs() - core_.clock.worked_ms >= model::kReleaseTablesMs;
@@ -284,8 +285,8 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
   }
 }
 
-// False where this worker has nothing more to do with what the client has sent: it speaks TLS, or
-// has to, or its first byte has yet to come. This worker goes on counting a client that is with the
+// False where this worker is not to read what the client has sent: the client speaks TLS, or has
+// to, or its first byte has yet to come. This worker goes on counting a client that is with the
 // handshake thread, so that the limit of connections holds meanwhile.
 bool Worker::Admit(Client& client) {
   std::array<char, model::kFirstBytesMax> room;
@@ -338,15 +339,15 @@ void Worker::TakeInbox(engine::Session& session) {
   Inbox::Mail mail = inbox_.Take();
   for (net::UniqueFd& fd : mail.connections) clients_.Add(std::move(fd));
   while (std::unique_ptr<Client> client = mail.clients.Pop()) {
-    // The worker from which it comes may have looked for ended accounts already.
+    // The worker from which the client comes may have looked for ended accounts already.
     logins_.LookAt(*client);
     clients_.AddMoved(std::move(client));
   }
-  // The worker is told to stop before the lane and its sessions are: asked after the mail was
-  // taken, it knows of its end when a job comes back because the lane ends.
+  // The worker is told to stop before the lane is. The flag is read after the mail was taken: if a
+  // job came back because the lane ends, the flag is set.
   const bool is_stopping = stopping_.load() || session.ShouldStop();
   for (auto& job : mail.jobs) {
-    // Logins does not look for its connection while the lane has it, and Finish may free it.
+    // Logins does not look at a connection while the lane has it, and Finish may free it.
     logins_.LookAt(*job->client);
     waits_.Finish(*job, session, is_stopping);
   }
@@ -365,7 +366,7 @@ void Worker::AddTo(ConnectionList& list) const {
     }
     return list.Add(std::move(rows));
   } catch (const std::bad_alloc&) {
-    list.Add({});  // It throws before it counts the worker.
+    list.Add({});  // Whatever has thrown, the list has not counted this worker yet.
   }
 }
 
@@ -387,7 +388,7 @@ void Worker::DescribeTo(engine::Session& session) {
   try {
     session.Describe(core_.settings.mode + ", " + std::to_string(clients_.size()) + " conns, " +
                      std::to_string(clients_.in_turn().size()) + " active");
-  } catch (const std::bad_alloc&) {  // The process list shows what it has shown.
+  } catch (const std::bad_alloc&) {  // The process list goes on showing the last text.
   }
   clients_.in_turn().clear();
 }

@@ -10,14 +10,13 @@
 //   Acceptor        taking new ones from the port's listeners
 //   Logins          logins on their way to the desk and back, and the end of accounts
 //   LockWaits       requests on their way to the lane and back
-//   InputConsumer   what a turn has executed leaves the input; what it could not goes to Logins
-//                   or LockWaits
+//   InputConsumer   what a turn has executed leaves the input; what it could not execute goes to
+//                   Logins or LockWaits
 //   ItemReader      items of work from what was received
 //   BatchCollector  which connections write together, and the batches
-//   Inbox           what other threads hand over
-// A part may use those above it, which the worker declares before it; none sees the worker itself.
-// A connection that begins with TLS is handed to the port's handshake thread, and comes back
-// through Inbox.
+// Inbox what other threads hand over A part may use the parts above it, which the worker declares
+// earlier; no part sees the worker itself. A connection that begins with TLS is handed to the
+// port's handshake thread, and comes back through Inbox.
 //
 // Threads: Start, AskToStop, Stop and DropMail from the port's; Adopt, GiveAway, List,
 // AccountsHaveEnded, lacks_session, connections, load, Done and Admitted from any; all else on the
@@ -58,19 +57,20 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   /// REQUIRES: the lane has stopped, and the login desk has closed.
   ~Worker() override;
 
-  /// False when no thread or file descriptor can be had: errno says which.
+  /// Starts the thread. False when the system gives no thread or no file descriptor: errno says
+  /// which.
   bool Start();
   /// Ends the loop; returns when the thread has ended and all connections are closed. A statement
   /// that takes long is interrupted.
   void Stop();
-  /// Gives back the logins of connections that came when the worker had ended: the server counts
-  /// them. REQUIRES: this worker, and all that move connections to it, have stopped.
+  /// Gives back the logins of connections that came after the worker had ended, because the server
+  /// counts logins. REQUIRES: this worker, and all that move connections to it, have stopped.
   void DropMail();
   void AskToStop();
 
-  /// Takes a new connection over.
+  /// Takes over a new connection.
   void Adopt(net::UniqueFd fd);
-  /// The count of an order to give all connections away, whose number never falls.
+  /// The count that GiveAway gets to give all connections away: it is never counted down.
   static constexpr uint32_t kGiveAllAway = UINT32_MAX;
   /// Hands the next `count` connections that send something over to `target`.
   void GiveAway(Worker* target, uint32_t count);
@@ -80,7 +80,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
     if (thread_.HasEnded()) return list->Add({});
     inbox_.Put(std::move(list));
   }
-  /// Has the connections of accounts that have ended closed.
+  /// Closes the connections of accounts that have ended, soon.
   void AccountsHaveEnded() { inbox_.PutAccountsHaveEnded(); }
 
   /// Whether the worker serves nobody, because the server had no memory for its session.
@@ -112,7 +112,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void BeginBusyPoll();
   bool IsBusyPolling();
   void EndBusyPoll(bool found);
-  /// `session` null: the worker ends, and nothing is logged.
+  /// Sends the held replies whose commits have ended. `session` null: the worker ends, and nothing
+  /// is logged.
   void TakeHeld(engine::Session* session);
   void AddTo(ConnectionList& list) const;
   void ReleaseIdleTables(engine::Session& session);

@@ -40,7 +40,8 @@ struct WorkerContext {
   std::vector<net::Listener>* listeners = nullptr;
   WorkerPool* worker_pool = nullptr;
   HandshakeThread* handshake_thread = nullptr;  ///< Null where the port does not offer TLS.
-  /// Gives a new connection to the worker that has the fewest; false when there are too many.
+  /// Gives a new connection to the worker that has the fewest; false when there are too many
+  /// connections.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   net::BufferBudget* budget = nullptr;
@@ -83,10 +84,10 @@ struct WorkerCore {
   bool must_refresh = false;
 
   /// Counts what a turn has executed: how much, by row, by table and account, and for the log of
-  /// slow requests. These look at keys, values and indexes, which are there only until the input of
-  /// the turn's clients is consumed and their next requests are parsed (invariant I2): call it
-  /// before. `answered_ns`: when the turn's answers were there. `session` null: the worker ends,
-  /// and nothing is logged.
+  /// slow requests. Call it before the input of the turn's clients is consumed and their next
+  /// requests are parsed: the keys, values and indexes that are counted are gone afterwards
+  /// (invariant I2). `answered_ns`: when the turn's answers were there. `session` null: the worker
+  /// ends, and nothing is logged.
   void NoteTurn(const Turn& turn, int64_t answered_ns, engine::Session* session) {
     const std::vector<TurnItem>& items = turn.items();
     runs_.Take(turn);
@@ -96,8 +97,8 @@ struct WorkerCore {
     if (session != nullptr && settings.slow_log != nullptr)
       settings.slow_log->NoteTurn(runs_, items, answered_ns, session->slow_us(), stats, &slow_);
   }
-  /// Counts how long the requests of the turn that was noted last have taken: the turn's replies
-  /// have been sent, except those that are held.
+  /// Counts how long the requests of the turn that was noted last have taken. Call when the turn's
+  /// replies have been sent, except those that are held.
   void NoteSent(const TurnTimes& times, engine::Session* session) {
     latency.AddTurn(runs_, times, base::NowNs());
     WriteSlow(session);
@@ -113,7 +114,7 @@ struct WorkerCore {
     if (session != nullptr && settings.slow_log != nullptr)
       settings.slow_log->NoteHeld(client, sent_ns, session->slow_us(), stats, &slow_);
   }
-  /// Writes the slow requests of the turns that were noted, when their replies have been sent.
+  /// Writes the slow requests of the turns that were noted. Call when their replies have been sent.
   void WriteSlow(engine::Session* session) {
     if (!slow_.empty() && session != nullptr) [[unlikely]]
       settings.slow_log->Write(&slow_, *session);

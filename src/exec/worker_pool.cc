@@ -11,20 +11,20 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// Long enough to tell a quarter more requests/s from chance, as a rule.
+/// Long enough that a quarter more requests/s is seldom chance.
 constexpr int64_t kPeriodMs = 100;
 /// Workers that are awake for more of the time than this have no room for more requests.
 constexpr double kFull = 0.85;
 /// Fewer workers are enough when they could do the work and still sleep for this part of the time.
 constexpr double kSpare = 0.4;
-/// How much more twice as many workers have to bring, and how much less half as many may bring, in
-/// requests/s: another worker takes up to a core, which clients on the same machine could use. The
-/// number is doubled because one more among many brings too little to tell from chance, even where
-/// each waits for the disk (adr/0012).
+/// Twice as many workers have to serve this many times the requests/s, and half as many may serve
+/// that much less: another worker takes up to a core, which clients on the same machine could use.
+/// The number of workers is doubled because one more among many brings too little to tell from
+/// chance, even where each waits for the disk (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
-/// Another worker is worth it for less where the workers at work are blocked for this part of the
-/// time that they are awake: a blocked worker leaves its core to others.
+/// Where the workers are blocked for this part of the time that they are awake, another worker need
+/// not bring as much: a blocked worker leaves its core to others.
 constexpr double kBlocked = 0.4;
 constexpr double kWorthMoreBlocked = 1.08;
 constexpr double kWorthLessBlocked = 0.95;
@@ -47,7 +47,8 @@ uint32_t WorkerPoolSizer::Next(const Sample& sample) {
     is_steady_ = false;
     hold_until_ms_ = hold_ms_ = 0;
   } else if (!is_steady_) {
-    // The load may have begun in the midst of this period, whose requests would be too low a mark.
+    // The load may have begun in the midst of this period, whose requests/s would be too low to
+    // compare with.
     is_steady_ = true;
   } else {
     requests_ = requests_ == 0 ? sample.requests : (requests_ + sample.requests) / 2;
@@ -73,8 +74,8 @@ void WorkerPoolSizer::Decide(const Sample& sample) {
   if (stays) {
     requests_ = sample.requests;
     hold_ms_ = 0;
-    // After a success the next try comes at once, so that many workers are soon at work. A period
-    // that was good by chance is put right before long.
+    // After a success the next try comes at once, so that many workers are soon at work. If a
+    // period was good only by chance, the next tries correct that.
     const bool goes_on = tried_more && at_work_ < workers_;
     hold_until_ms_ = goes_on ? 0 : sample.now_ms + kHoldMs;
   } else {

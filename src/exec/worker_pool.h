@@ -1,17 +1,17 @@
 // How many of a port's workers are at work.
 //
-// One worker makes the largest turns, and what a turn costs beside its requests (a view, a commit,
-// a wake-up, the storage engine's cache lines that come over from another core) is paid once for
-// all of them. Another worker is worth it where it makes more requests/s, which depends on the
-// cores, on their other users, on the disk and on the requests; so it is tried (adr/0012). A worker
-// that waits for the disk takes no core, so that it has to bring less. All but the first worker
-// rest until then, and rest again when they are not needed.
+// One worker makes the largest turns, and what a turn costs besides its requests (a view, a commit,
+// a wake-up, the storage engine's cache lines that come from another core) is paid once for all of
+// them. Another worker is worth it where it makes more requests/s, which depends on the cores, on
+// their other users, on the disk and on the requests; so it is tried (adr/0012). A worker that
+// waits for the disk takes no core, so that it is worth it for fewer. Until they are tried, all
+// workers but the first rest, and they rest again when they are not needed.
 //
 // Flow:   every worker, once a round: AdaptIfDue
 //         -> once in a period: WorkerPoolSizer::Next -> Balance
-//         -> Worker::GiveAway, and each connection moves when it next sends something
-// A worker that rests keeps the connections that are silent; a new connection goes to one at work.
-// A worker that lacks a session counts neither as at work nor as at rest.
+// -> Worker::GiveAway, and each connection moves when it next sends something A worker that rests
+// keeps the connections that are silent; a new connection goes to one at work. A worker that lacks
+// a session counts neither as working nor as resting.
 //
 // Threads: all functions from any. Lifetime: the workers are the port's and outlive their calls.
 #pragma once
@@ -35,11 +35,11 @@ struct WorkerLoad {
   std::atomic<int64_t> slept_us{0};  ///< Time without anything to do, since the worker started.
   std::atomic<int64_t> asleep_from_us{0};  ///< When the worker fell asleep; 0: it is awake.
   std::atomic<uint64_t> requests{0};       ///< Requests answered since the worker started.
-  /// The number of a period, then how many connections have asked for something in it.
+  /// Two numbers in one: a period, and how many connections have asked for something in it.
   std::atomic<uint64_t> active{0};
   /// How many connections had asked for something in the period before; the worker's own.
   uint32_t active_before = 0;
-  /// Time in which the worker looked for events: it was on a core, and counts as asleep.
+  /// Time of busy polling: the worker was on a core, and counts as asleep.
   std::atomic<int64_t> busy_polled_us{0};
   /// Time in commits of batches that the worker ran itself.
   std::atomic<int64_t> committed_us{0};
@@ -91,12 +91,13 @@ class WorkerPoolSizer {
     int64_t now_ms = 0;
     double busy = 0;      ///< Sum of the parts of time awake: each worker at work adds up to 1.
     double requests = 0;  ///< Requests/s.
-    double blocked = 0;   ///< The part of `busy` that neither ran nor waited for a core.
+    double blocked = 0;   ///< The part of `busy` in which workers neither ran nor waited for a
+                          ///< core.
   };
   explicit WorkerPoolSizer(uint32_t workers) : workers_(workers) {}
 
   uint32_t at_work() const { return at_work_; }
-  /// How many workers shall be at work in the next period.
+  /// Decides how many workers are at work in the next period.
   uint32_t Next(const Sample& sample);
 
  private:
@@ -105,13 +106,14 @@ class WorkerPoolSizer {
 
   const uint32_t workers_;
   uint32_t at_work_ = 1;
-  bool is_steady_ = false;     ///< There was as much to do all through the period before.
+  bool is_steady_ = false;     ///< The load lasted all through the period before.
   bool is_blocked_ = false;    ///< The workers at work mostly wait for the disk.
   uint32_t tried_from_ = 0;    ///< Workers at work before the try that is under way; 0: no try.
   bool tries_more_ = true;     ///< The next try is with more workers, not fewer.
   double requests_ = 0;        ///< Requests/s of late, with as many workers as are at work now.
   int64_t hold_until_ms_ = 0;  ///< When the next try may begin.
-  int64_t hold_ms_ = 0;        ///< The last hold time, if the try before it brought nothing.
+  int64_t hold_ms_ = 0;        ///< How long the last try was put off, if the try before it brought
+                               ///< nothing.
 };
 
 class WorkerPool {
@@ -124,7 +126,7 @@ class WorkerPool {
   void AdaptIfDue(int64_t now_ms) {
     if (now_ms >= due_ms_.load(std::memory_order_relaxed)) Adapt(now_ms);
   }
-  /// Has the first `count` workers work from now on, whatever the load.
+  /// Makes the first `count` workers work from now on, whatever the load.
   void Pin(uint32_t count);
   /// The worker for a new connection: the one at work that has the fewest. Null: all workers lack
   /// sessions.

@@ -30,7 +30,7 @@ void Worker::RunTurn(engine::Session& session) {
       break;
     }
   }
-  // The turn is full: clients that it has no room for come first in the next one.
+  // The turn is full: the clients that it has no room for come first in the next turn.
   ready.insert(ready.end(), in_turn.begin() + static_cast<ptrdiff_t>(served), in_turn.end());
   in_turn.resize(served);
   const bool runs_batch = batches_ != nullptr && batches_->RunsHere();
@@ -46,14 +46,14 @@ void Worker::RunTurn(engine::Session& session) {
   if (runs_batch) batches_->GatherOrRun(session);
 }
 
-// Most requests are parsed in less than a microsecond. What looks at all connections of a port
-// takes milliseconds, and a turn may have thousands of it.
+// Most requests are parsed in less than a microsecond. A request that looks at all connections of a
+// port takes milliseconds, and a turn may have thousands of them.
 bool Worker::IsParsingLong() const {
   return base::CoarseNowMs() - core_.clock.now_ms > model::kTurnMsMax;
 }
 
-// A batch may have taken an item over that lies in the arena. The turn has a new one then, or,
-// where there is no memory for one, goes on behind the items of the turn before.
+// A batch may have taken an item over that lies in the arena. The turn then gets a new arena, or,
+// where there is no memory for one, goes on in the arena after the items of the turn before.
 void Worker::ClearArena() {
   if (arena_.use_count() == 1) return arena_->Reset();
   try {
@@ -62,8 +62,8 @@ void Worker::ClearArena() {
   }
 }
 
-// All connections that asked for a refresh in the turn before get one: what they had sent was
-// received before it. A refresh for each of them would let clients keep the worker busy with
+// One refresh serves all connections that asked for it in the turn before, because their requests
+// were received before it. A refresh for each of them would let clients keep the worker busy with
 // reading the mapping tables. Where memory runs out, what the frontends share stays as it was.
 void Worker::Prepare(engine::Session& session) {
   const bool now = std::exchange(core_.must_refresh, false);
@@ -86,7 +86,7 @@ void Worker::TakeInput(Client& client, engine::Session& session) {
   } catch (const std::bad_alloc&) {
     turn_.DropAllOf(client.turn);
     if (batches_ != nullptr) batches_->DropAllOf(client.turn);
-    // The failed client may have been looking names up, perhaps within a transaction.
+    // Memory may have run out while names were looked up, perhaps within a transaction.
     session.Rollback();
     session.ReleaseTables();
     clients_.Lose(client, Loss::kMemory);
@@ -142,12 +142,13 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t pl
     is_first = parsed == ItemReader::Parsed::kFirstWrite;
     if (parsed != ItemReader::Parsed::kMore) break;
   }
-  // The requests in front of the write are answered first.
+  // The requests before the write are answered first.
   client.is_writer = client.has_more = true;
   if (is_first && !batches_->Parse(client, session, turn_, places, arena_)) batches_->Await(client);
 }
 
-// Where memory runs out it is not known which finds have seen what is not durable yet.
+// Where memory runs out, it is not known which finds have seen changes that are not durable yet, so
+// their clients are lost.
 uint64_t Worker::MarkUndurable(engine::Session& session) {
   try {
     return held_.MarkUndurable(turn_.items(), session);
@@ -157,7 +158,7 @@ uint64_t Worker::MarkUndurable(engine::Session& session) {
   }
 }
 
-// False: the client is lost, or away.
+// Ends the turn for one of its clients. False: the client is lost, or away.
 bool Worker::EndTurnOf(Client& client, uint64_t commit) {
   if (client.turn.loss != Loss::kNone) {
     clients_.Lose(client, client.turn.loss);

@@ -9,8 +9,8 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr size_t kDigitsMax = 15;
-/// Letters of the Hungarian cs dz dzs gy ly ny sz ty zs, as Fold gives them. A collation that takes
-/// `ccs` for `cscs` lets neither their number nor their order count.
+/// Letters of the Hungarian cs dz dzs gy ly ny sz ty zs, as Fold gives them. Of a run of such
+/// letters only the set counts, because a collation takes `ccs` for `cscs`.
 constexpr std::string_view kInPairs = "cdgilnstz";
 
 uint64_t TableHash(const engine::Index& index) {
@@ -57,7 +57,7 @@ bool MayBeAddress(std::string_view text) {
          text.find_first_not_of(kBytes) == std::string_view::npos;
 }
 
-/// False when the text does not tell its value from others.
+/// Adds the text to the hash. False when texts like this one may have equal values.
 bool AddText(std::string_view text, uint64_t* hash) {
   if (IsPlainInteger(text)) {
     *hash = HashText(*hash, text);
@@ -84,7 +84,7 @@ bool AddText(std::string_view text, uint64_t* hash) {
   return true;
 }
 
-/// False when the key may name any row.
+/// Adds the key to the hash. False when the key may name any row.
 bool AddKey(const RowName& row, uint64_t* hash) {
   if (!row.is_row()) return false;
   for (const model::Value& value : row.key()) {
@@ -93,8 +93,8 @@ bool AddKey(const RowName& row, uint64_t* hash) {
   return true;
 }
 
-/// Whether different texts are different values. Some types have values with several texts that
-/// begin with a letter or are decimal integers.
+/// Whether different texts are different values in the column. Some types have values with several
+/// texts that begin with a letter or are decimal integers.
 bool IsTextByText(const engine::ColumnFacts& column) {
   using Kind = engine::ColumnFacts::Kind;
   switch (column.kind) {

@@ -1,9 +1,9 @@
 // Which rows a batch may have changed, as far as the texts of its requests say.
 //
 // While the batch is being committed, its changes can be visible to other sessions before they are
-// durable (commit_board.h). A find that may have seen one of them is answered only when the commit
-// has returned. Most finds are about other rows, and must not wait: a WriteSet tells them apart,
-// without asking the engine.
+// durable (commit_board.h). A find that may have seen such a change is answered only when the
+// commit has returned. Most finds are about other rows, and must not wait: a WriteSet tells which
+// is which, without asking the engine.
 //
 // Two keys are taken for those of different rows when each is
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
@@ -31,21 +31,23 @@
 
 namespace rowsocket::exec {
 
-/// Which opened columns of an index are parts of its key, since a change of them moves the row; and
-/// what else a change of its rows may mean.
+/// Which opened columns of an index are parts of its key, because a change of such a column moves
+/// the row; and what else a change of a row may mean.
 struct KeyColumns {
   static constexpr uint32_t kNoPart = UINT32_MAX;
 
   KeyColumns() = default;  ///< Nothing is known: every change may move its row.
   KeyColumns(const engine::Index& index, const engine::IndexFacts& facts);
   bool MayMove(const model::Find& find) const;
-  /// Whether foreign keys may make other changes because of the request, in this table or others.
+  /// Whether foreign keys may cause further changes because of the request, in this table or
+  /// others.
   bool MayCascade(const model::Request& request) const;
 
   bool are_known = false;  ///< Only changes of the columns in `parts` change the key.
   /// The key part that each opened column is; kNoPart: none.
   std::vector<uint32_t> parts;
-  bool is_text_by_text = false;  ///< Texts that WriteSet takes for different are different values.
+  bool is_text_by_text = false;  ///< Texts that a WriteSet takes for different are different
+                                 ///< values.
   bool is_referenced = true;     ///< Foreign keys refer to the table.
   /// A change of the opened columns may change the key of another index.
   bool changes_other_keys = true;

@@ -27,14 +27,15 @@ struct ColumnFacts {
   bool is_unsigned = false;
   bool is_nullable = false;
   bool is_generated = false;
-  bool is_binary = true;  ///< kText: compared by code points, so that no two texts are equal, apart
-                          ///< from blanks (`pads`).
+  bool is_binary = true;  ///< kText: compared by code points, so that different texts are never
+                          ///< equal, apart from blanks (`pads`).
   bool pads = false;      ///< kText: blanks at the end of a text do not count when it is compared.
   bool updates_itself = false;   ///< The column has ON UPDATE CURRENT_TIMESTAMP.
   bool is_in_key = false;        ///< The column is in some index of the table.
   uint32_t bytes = 8;            ///< kInteger: the width of the column.
-  uint32_t zerofill_digits = 0;  ///< ZEROFILL: digits that a number is filled up to; 0: it is not.
-  uint32_t decimals = 0;         ///< Digits behind the point, of seconds or of a number.
+  uint32_t zerofill_digits = 0;  ///< ZEROFILL: digits that a number is filled up to; 0: no
+                                 ///< ZEROFILL.
+  uint32_t decimals = 0;         ///< Digits after the point, of seconds or of a number.
   std::string index;             ///< A B-tree index that begins with the column; empty: none.
 
   friend bool operator==(const ColumnFacts&, const ColumnFacts&) = default;
@@ -42,7 +43,7 @@ struct ColumnFacts {
 
 struct IndexFacts {
   bool is_unique = false;
-  bool has_prefix = false;  ///< Some key part holds only the front of its column.
+  bool has_prefix = false;  ///< Some key part holds only a prefix of its column.
   /// The index can be walked: it is not a hash, as UNIQUE over TEXT or BLOB is.
   bool is_ordered = false;
   bool is_referenced = false;  ///< Foreign keys refer to the table, perhaps the table's own.

@@ -11,7 +11,8 @@ namespace rowsocket::engine {
 
 namespace {
 
-/// Different for different names: each is preceded by its length. A pin lives as long as its index.
+/// A text that differs for different names, because each name comes after its length. The pin
+/// counts by its address, which stays taken as long as the index lives.
 std::string KeyOf(const IndexNames& names) {
   std::string key;
   const auto add = [&key](const std::string& name) {
@@ -46,8 +47,8 @@ bool IndexPin::Holds(IndexFacts now) const {
 
 struct IndexRegistry::State {
   /// Hashes keys of KeyOf, whose names clients choose, by a secret of the registry: no client can
-  /// make keys that have one hash, of which each would be searched for among all the others. Where
-  /// the system gives no random key the secret is 0.
+  /// make many keys with one hash, which would make each search slow. Where the system gives no
+  /// random key the secret is 0.
   class Hash {
    public:
     Hash() : secret_(base::SipKey::Random().value_or(base::SipKey())) {}
@@ -64,7 +65,7 @@ struct IndexRegistry::State {
 
   uint32_t TakeId() REQUIRES(mutex) {
     if (free_ids.empty()) {
-      free_ids.reserve(next_id + 1);  // To give one back takes no memory.
+      free_ids.reserve(next_id + 1);  // So giving an id back needs no memory.
       return next_id++;
     }
     const uint32_t id = free_ids.back();
@@ -72,7 +73,7 @@ struct IndexRegistry::State {
     return id;
   }
 
-  // The names of an index that has gone may be those of a newer object by now.
+  // A newer object may have the names of the index that has gone.
   void Release(const std::string& key, const Index& index) {
     const base::MutexLock lock(mutex);
     const auto found = by_names.find(key);
@@ -80,8 +81,8 @@ struct IndexRegistry::State {
     free_ids.push_back(index.id());
   }
 
-  /// Guards all below. Where memory runs out in Get, what it has made is deleted, and Release
-  /// called.
+  /// Guards the members below. Recursive: where memory runs out in Get, the new index is deleted,
+  /// which calls Release.
   base::RecursiveMutex mutex;
   std::unordered_map<std::string, Entry, Hash> by_names GUARDED_BY(mutex);
   std::vector<uint32_t> free_ids GUARDED_BY(mutex);

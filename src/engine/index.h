@@ -1,8 +1,8 @@
 // An Index is what clients open: the names of an index and its columns, one object for all clients
 // that give the same names.
 //
-// An Index belongs to no session: any session of the factory that gave it out executes requests on
-// it. Each session looks up for itself what the names mean at the moment, and keeps its findings by
+// An Index belongs to no session: any session of the factory that made it executes requests on it.
+// Each session looks up for itself what the names mean at the moment, and keeps its findings by
 // id().
 //
 // Threads: an Index is immutable; an IndexRegistry is for all threads, and only opening and the
@@ -24,11 +24,13 @@ namespace rowsocket::engine {
 
 /// An index and columns of a table as they were when a container was checked.
 struct IndexPin {
-  std::string index;  ///< Its name, whatever it begins with; empty or PRIMARY: the primary key.
+  std::string index;  ///< The index's name, even one that begins with a digit; empty or PRIMARY:
+                      ///< the primary key.
   std::vector<std::string> columns;
   IndexFacts facts;  ///< The facts that Session::Inspect gave.
 
-  /// Whether `now` equals the facts, apart from the facts that other keys and other tables decide.
+  /// Whether `now` equals the pinned facts, apart from facts that depend on other keys and other
+  /// tables.
   bool Holds(IndexFacts now) const;
 };
 
@@ -36,16 +38,15 @@ struct IndexPin {
 struct IndexNames {
   std::string db;
   std::string table;
-  /// Empty or PRIMARY: the primary key. With a digit in front: a number from 0, unless
-  /// `index_is_name`.
+  /// Empty or PRIMARY: the primary key. If it begins with a digit: the index's number from 0,
+  /// unless `index_is_name`.
   std::string index;
   std::vector<std::string> columns;
   std::vector<std::string> filter_columns;
-  /// Requests fail with kOpenTable while the table differs from the pin. Null: the table is taken
-  /// as it is.
+  /// While the table differs from the pin, requests fail with kOpenTable. Null: there is no pin.
   std::shared_ptr<const IndexPin> pin = nullptr;
-  /// Which columns OpenIndex takes, as the table is now. The names of the index that it opens have
-  /// these columns, and kNamed.
+  /// Which columns of the present table OpenIndex takes. The opened index has names that list these
+  /// columns, with kNamed.
   enum class Lists : uint8_t {
     kNamed,           ///< The columns that are named.
     kAllButKey,       ///< All columns of the table but those of the index, in their order.
@@ -56,12 +57,13 @@ struct IndexNames {
     kNamedOutsideKey,
   };
   Lists lists = Lists::kNamed;
-  /// Requests fail with kFld once `lists` would give other columns than OpenIndex has taken.
+  /// When `lists` would no longer give the columns that OpenIndex has taken, requests fail with
+  /// kFld.
   bool keeps_listed_columns = false;
   /// What `lists` was when the index was opened, where the index keeps its listed columns.
   Lists kept_lists = Lists::kNamed;
-  /// An index may have a name that begins with a digit. HandlerSocket's clients mean a number by
-  /// it; all others mean the name.
+  /// `index` is a name even if it begins with a digit. Clients of HandlerSocket mean a number by
+  /// that; all others mean the name.
   bool index_is_name = false;
 
   bool index_is_number() const {
@@ -82,7 +84,7 @@ class Index {
   uint32_t columns() const { return static_cast<uint32_t>(names_.columns.size()); }
   uint32_t filter_columns() const { return static_cast<uint32_t>(names_.filter_columns.size()); }
 
-  /// The index's place among the live indexes; a later index gets the place once this index is
+  /// The index's number among the live indexes; a later index gets the number once this index is
   /// gone.
   uint32_t id() const { return id_; }
   /// Numbers from 1; no two indexes ever have the same serial.
@@ -99,7 +101,7 @@ class IndexRegistry {
  public:
   IndexRegistry();
 
-  /// Equal names give the same object, as long as somebody holds it.
+  /// Returns the index with these names: the same object as long as somebody holds it.
   std::shared_ptr<Index> Get(const IndexNames& names);
 
  private:

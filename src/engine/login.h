@@ -1,11 +1,11 @@
-// The contract between src/exec and what knows the server's accounts: whether a name and a
-// password are an account's, and whether the account still is as it was.
+// The contract between src/exec and the server's accounts: whether a name and a password belong to
+// an account, and whether the account has changed since.
 //
 // Flow:    on a thread for logins: Enter, { Check | End }*, Leave
 //          Watch, once.
 // Threads: Check and End on threads that have called Enter; they may wait for a name server or for
 //          an authentication plugin. `on_ended` is called on a thread of the checker's own.
-// Lifetime: a ticket is given back with End. Errors: a login that fails tells no reason; the reason
+// Lifetime: End takes a ticket back. Errors: a login that fails tells no reason; the reason
 //          is in the server's log.
 #pragma once
 
@@ -39,7 +39,7 @@ class LoginTicket {
  public:
   virtual ~LoginTicket() = default;
 
-  /// A list of tickets is linked by this, so that it needs no memory.
+  /// The link of a list of tickets, so that the list needs no memory.
   std::unique_ptr<LoginTicket> next;
   /// The number of the connection in the server's events for audit plugins.
   uint64_t server_thread_id = 0;
@@ -59,12 +59,12 @@ class LoginChecker {
   virtual void Enter() = 0;
   /// Undoes Enter, on the same thread.
   virtual void Leave() = 0;
-  /// Has the server check the login. REQUIRES: Enter, as End does.
+  /// Lets the server check the login. REQUIRES, as End does: the thread has called Enter.
   virtual Login Check(const LoginAttempt& attempt) = 0;
   /// Tells the server that the connection of the ticket has ended.
   virtual void End(std::unique_ptr<LoginTicket> ticket) = 0;
-  /// Calls `on_ended` whenever accounts have ended. False where no thread can be had for it: errno
-  /// says why.
+  /// Calls `on_ended` whenever accounts have ended. False where the system gives no thread for
+  /// that: errno says why.
   virtual bool Watch(std::function<void()> on_ended) = 0;
 };
 

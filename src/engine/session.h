@@ -1,5 +1,5 @@
-// The contract between src/exec and a storage engine: everything that knows the database
-// server stays behind it.
+// The contract between src/exec and a storage engine: all knowledge of the database server stays on
+// the other side of it.
 //
 // Flow, as a grammar:
 //   session := { OpenIndex | Inspect | turn | ReleaseTables }*
@@ -16,11 +16,11 @@
 // What an implementation must satisfy:
 //   S1  All finds of a turn that run before its first write see one consistent state; a find that
 //       runs after a write of the same turn sees that write.
-//   S2  Execute is one statement: when its outcome is an error, nothing of it is left and the
+//   S2  Execute is one statement: when its outcome is an error, it has changed nothing, and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
 //   S3  When Commit of a turn that writes returns success, every change of the turn is durable as
 //       the server is configured, and so is everything of other sessions that the turn has seen,
-//       unless all that the turn has executed were relaxed writes; when Commit returns an error, no
+//       unless the turn has executed nothing but relaxed writes; when Commit returns an error, no
 //       change is there, except with kUnknown, where nobody knows.
 //   S4  With LockWait::kNever no call waits for a lock that another session holds: the outcome is
 //       kBusy, and that statement has changed nothing. PrepareCommit and Commit wait for backups
@@ -28,10 +28,10 @@
 //   S5  After ReleaseTables a session holds nothing between turns that makes another session wait.
 //   S6  Outcome::transaction_lost says that the engine has rolled the whole turn back, however the
 //       call itself has ended; the caller calls Rollback and may run the turn again.
-//   S7  The requests of a row have the answers and the effects that they have one by one, in this
-//       order: each request sees the row as the requests before it left it (absent, perhaps) and
-//       sends its own before-image; a request whose outcome is an error has changed nothing, and
-//       the others stand.
+//   S7  The requests of a row have the answers and the effects that they would have one by one, in
+//       this order: each request sees the row as the requests before it left it (absent, perhaps)
+//       and sends its own before-image; a request whose outcome is an error has changed nothing,
+//       and the others stand.
 //   S8  BeginRow locks the row, so that no other session changes it before EndRow. EndRow writes
 //       the row once, as one change from what BeginRow read; a row that has not changed is not
 //       written. If EndRow fails, the answers of that row's requests are not true: the caller calls
@@ -40,22 +40,22 @@
 //       that an open row does not take is executed after EndRow.
 //   S10 A request with an account is judged by the rights that the account has after BeginTurn,
 //       before anything is locked for the request. A request that the account may not have executed
-//       is kDenied and has changed nothing. MayOpen opens nothing, and tells nothing about a table
-//       that the account may not see.
+//       is kDenied and has changed nothing. MayOpen opens nothing, and reveals nothing about a
+//       table that the account may not see.
 //   S11 What EndUnit(false) takes back, and what an EndUnit that fails was to keep, is gone from
 //       the tables and from the binary log; the earlier statements of the turn stand. Locks stay.
 //   S12 In a unit, a find by every part of a unique key locks its row and reads the newest version.
 //       A write to a table whose engine cannot take it back is kGroup and has changed nothing.
-//   S13 Requests on a row that stays open have the answers and the effects that they have one by
-//       one. Whatever reaches the row by another way (another text of its key, another index, a
-//       range, a foreign key) finds it as the requests before have left it: the row is written
-//       before. A unit that is taken back leaves the row as the units before have left it. Where
-//       that cannot be kept, or where the row cannot be written, the outcome is kRowLost: the
+//   S13 Requests on a row that stays open have the answers and the effects that they would have one
+//       by one. A request that reaches the row by another way (another text of its key, another
+//       index, a range, a foreign key) finds it as the requests before have left it: the row is
+//       written first. A unit that is taken back leaves the row as the units before have left it.
+//       Where that cannot be kept, or where the row cannot be written, the outcome is kRowLost: the
 //       answers of the row's requests are not true.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
-// Errors: model::Error in the outcome. Where memory runs out a call may throw std::bad_alloc,
-// behind which only Rollback follows.
+// Errors: model::Error in the outcome. Where memory runs out a call may throw std::bad_alloc, after
+// which only Rollback may follow.
 #pragma once
 
 #include <cstdint>
@@ -84,17 +84,17 @@ struct Outcome {
     kDone,
     kFailed,  ///< The statement failed with `error`, which is the answer.
     /// Another session holds a lock that this statement needs. `error` is the error of a wait that
-    /// runs out of time. With LockWait::kNever, or after RefuseWaits, only.
+    /// runs out of time. Only with LockWait::kNever, or after RefuseWaits.
     kBusy,
-    /// A table that this session holds stands in another session's way (a DDL statement that this
+    /// A table that this session holds is in another session's way (a DDL statement that this
     /// session would deadlock with, an old version of the table): the caller gives the tables back,
-    /// and tries again a moment later. With LockWait::kServer only; where locks are not waited for
-    /// the result is kBusy.
+    /// and tries again a moment later. Only with LockWait::kServer; a session that does not wait
+    /// gets kBusy.
     kGivesWay,
-    kDeadlock,  ///< A deadlock was ended by this turn's rollback; the turn may well succeed when it
-                ///< runs again.
-    /// Another node's change of the same rows came first in the order of the cluster, which has
-    /// taken this turn back; the turn may well succeed when it runs again.
+    kDeadlock,  ///< This turn was rolled back to end a deadlock, and may well succeed when it runs
+                ///< again.
+    /// Another node's change of the same rows came first in the order of the cluster, so that the
+    /// cluster has taken this turn back; the turn may well succeed when it runs again.
     kConflict,
     /// A row that stayed open is lost, and the turn with it (S13): the turn may well succeed when
     /// it runs again without a request that shares its row.
@@ -108,17 +108,17 @@ struct Outcome {
     kUnknown,
   };
   Result result = Result::kDone;
-  model::Error error;             ///< Why the call is not done.
-  bool transaction_lost = false;  ///< Nothing of the turn is left (S6).
+  model::Error error;             ///< Why the call has failed.
+  bool transaction_lost = false;  ///< The whole turn is rolled back (S6).
   bool permanent = false;  ///< The engine cannot take this statement back, whatever the turn does.
-  /// The statement has waited for something else than the row that its request names: that row may
-  /// well be free. With kBusy: the statement has to wait for something else than that row.
+  /// The statement has waited (with kBusy: would have to wait) for a lock that is not that of the
+  /// row that its request names: that row may well be free.
   bool waits_elsewhere = false;
   bool has_insert_id = false;  ///< The table has an AUTO_INCREMENT column.
   uint64_t insert_id = 0;      ///< The generated value; 0 when the client gave one.
   uint64_t rows = 0;           ///< Rows sent to the sink, or changed.
   bool on_open_row = false;    ///< The request was executed on a row that stays open (S13).
-  uint64_t rows_passed = 0;    ///< Rows that a scan has read behind its first row, sent or not.
+  uint64_t rows_passed = 0;    ///< Rows that a scan has read after its first row, sent or not.
 
   bool ok() const { return result == Result::kDone; }
   /// Whether the request is answered as far as the engine is concerned: it neither waits for a lock
@@ -130,12 +130,12 @@ struct Outcome {
     outcome.error = error;
     return outcome;
   }
-  /// The result is kDone when `error` says that nothing is wrong, else kFailed.
+  /// An outcome that is kDone when `error` says that nothing is wrong, otherwise kFailed.
   static Outcome Of(model::Error error) {
     return Make(error.ok() ? Result::kDone : Result::kFailed, error);
   }
   static Outcome Of(model::ErrorCode code) { return Of(model::Error{code, 0}); }
-  /// REQUIRES: `code` is not kNone.
+  /// A kFailed outcome. REQUIRES: `code` is not kNone.
   static Outcome Fail(model::ErrorCode code) {
     ROWSOCKET_REQUIRE(code != model::ErrorCode::kNone);
     return Of(code);
@@ -169,7 +169,7 @@ enum class NotMergeable : uint8_t {
 /// The answer of BeginRow.
 struct RowOpening {
   NotMergeable reason = NotMergeable::kNone;
-  Outcome outcome;  ///< As of Execute, where `reason` is kNone.
+  Outcome outcome;  ///< As Execute's, where `reason` is kNone.
 
   bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
   static RowOpening Refused(NotMergeable reason) {
@@ -186,7 +186,7 @@ enum class ClosedBy : uint8_t {
   kSameRow,     ///< A request names the row by another name.
   kForeignKey,  ///< A write to another table may reach the row.
   kLimit,       ///< Too many rows were open.
-  kTurnEnd,     ///< The turn ends: nothing has closed the row before.
+  kTurnEnd,     ///< Nothing has closed the row before the end of the turn.
   kCount
 };
 
@@ -205,12 +205,12 @@ class Session {
   /// sessions of a factory.
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
 
-  /// Whether the account may see anything of the table that the names name; otherwise kDenied, also
+  /// Whether the account may see anything of the table that the names name; otherwise kDenied, even
   /// where there is no such table. May be called wherever OpenIndex may.
   virtual Outcome MayOpen(const IndexNames& names, const model::Account& account) = 0;
 
-  /// Looks the names up where the account may see anything of their table; else kDenied. Null
-  /// `account`: with all rights.
+  /// Opens the index if the account may see anything of its table; otherwise kDenied. Null
+  /// `account`: all rights.
   Outcome OpenIndexFor(const model::Account* account, const IndexNames& names,
                        std::shared_ptr<Index>* index) {
     if (account != nullptr) {
@@ -224,11 +224,12 @@ class Session {
   /// anywhere in a turn, whose rows and statements stay as they are.
   virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
-  /// About how many rows the table has, by its statistics; `*rows` stays where there are none. May
-  /// be called wherever Inspect may.
+  /// About how many rows the table has, by its statistics; without statistics `*rows` stays as it
+  /// is. May be called wherever Inspect may.
   virtual Outcome EstimateRows(Index& index, uint64_t* rows) = 0;
 
-  /// `writes`: the turn may hold requests with is_write(). REQUIRES: no turn is open.
+  /// Begins a turn. `writes`: the turn may have requests that are is_write(). REQUIRES: no turn is
+  /// open.
   virtual void BeginTurn(bool writes) = 0;
 
   /// Executes one request. Rows go to `sink`; on an error the caller drops what was pushed.
@@ -237,8 +238,9 @@ class Session {
   /// somebody until the turn's end.
   virtual Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) = 0;
 
-  /// Whether the request's account may have it executed. Execute and BeginRow ask that themselves;
-  /// a caller that does something else for the request before asks first. REQUIRES: as for Execute.
+  /// Whether the request's account may have it executed. Execute and BeginRow check that
+  /// themselves; a caller that does something else for the request first has to ask. REQUIRES: as
+  /// for Execute.
   virtual Outcome MayExecute(Index& index, const model::Request& request) = 0;
 
   /// Locks the row that `request` names and reads it, to execute this and further requests on it.
@@ -252,7 +254,7 @@ class Session {
   /// Writes the row, if it has changed, and closes it.
   virtual Outcome EndRow() = 0;
 
-  /// Closes the open rows that the request of a unit will reach otherwise than by their names, so
+  /// Closes the open rows that the request of a unit will reach by another way than their names, so
   /// that they are not written within the unit. May lock the request's row; fails only where the
   /// transaction is lost. REQUIRES: a turn that writes is open, and no unit.
   virtual Outcome CloseRowsReachedBy(Index& index, const model::Request& request) = 0;
@@ -282,12 +284,12 @@ class Session {
   /// next.
   virtual bool PrepareCommit() = 0;
 
-  /// Ends the turn. On an error nothing of the turn is left, unless the result is kUnknown.
+  /// Ends the turn. On an error the whole turn is rolled back, unless the result is kUnknown.
   virtual Outcome Commit() = 0;
   /// Ends the turn, if there is one: a call outside of a turn may have thrown.
   virtual void Rollback() = 0;
 
-  /// Gives back every table and lock. The owner of the session calls ReleaseTables when there is
+  /// Gives back every table and lock. The owner of the session calls ReleaseTables when it has
   /// nothing to do for a while.
   virtual void ReleaseTables() = 0;
   /// True when ReleaseTables would give something back, or take note of a KILL.
@@ -299,7 +301,7 @@ class Session {
   /// when the last turn began. REQUIRES: WaitsForLocks.
   virtual int64_t row_wait_ms() const = 0;
 
-  /// From how long on a request is slow, in microseconds.
+  /// Requests that take this many microseconds, or more, are slow.
   virtual int64_t slow_us() const = 0;
   /// Writes a request to the server's log of slow queries, where the server keeps one. REQUIRES: no
   /// turn is open.
@@ -317,13 +319,13 @@ class Session {
   /// Whether the server wants this session to end: its owner closes it soon.
   virtual bool ShouldStop() const = 0;
 
-  /// Sets what SHOW PROCESSLIST says about this session, behind the session's user; the text is
-  /// kept until the next call.
+  /// Sets what SHOW PROCESSLIST says about this session, next to its user; the text is kept until
+  /// the next call.
   virtual void Describe(std::string_view text) = 0;
 
-  /// Lets calls take as long as the server takes to repair a table that a crash has damaged, as
-  /// calls of sessions that wait for locks may. To other sessions a damaged table is one that
-  /// another session has locked.
+  /// Lets this session repair tables that a crash has damaged, however long that takes, as sessions
+  /// that wait for locks do. To other sessions a damaged table is like one that another session has
+  /// locked.
   virtual void AllowRepairs() {}
 
   /// Makes a wait inside the session end soon, with an error. Thread-safe.

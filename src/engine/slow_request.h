@@ -1,6 +1,6 @@
 // A request that took long, as the server's log of slow queries shows it.
 //
-// Lifetime: views of the caller's.
+// Lifetime: views of what the caller owns.
 #pragma once
 
 #include <cstdint>

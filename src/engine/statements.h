@@ -11,8 +11,8 @@ inline void AddDone(const Outcome& outcome, Outcome* done) {
   done->permanent = done->permanent || outcome.permanent;
 }
 
-/// The outcome of a request that fails after statements that are done. Their changes can only be
-/// taken back with the whole transaction, whose other requests then run again.
+/// The outcome of a request that fails after some of its statements have succeeded. Their changes
+/// can only be taken back with the whole transaction, whose other requests then run again.
 inline Outcome FailAfter(const Outcome& done, Outcome failed) {
   if (done.permanent)
     failed.permanent = true;

@@ -1,6 +1,6 @@
-// A request that has reached a table, as audit plugins of the server are told of it.
+// A request that has reached a table, as it is told to the server's audit plugins.
 //
-// Lifetime: views of the caller's.
+// Lifetime: views of what the caller owns.
 #pragma once
 
 #include <cstdint>

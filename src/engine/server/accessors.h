@@ -4,7 +4,7 @@
 // its compat.h where the versions of one family differ. A function that a family does not define,
 // or defines with other parameters, is a warning of its build, and an error in the tests' builds.
 // Some functions (IsInnodb, SetBlob) have the same body in each folder: they use members of the
-// server's classes, which another family may name otherwise.
+// server's classes, whose names another family may change.
 //
 // The family's accessors.h defines these types before it includes this file:
 //   TableReference    the table reference by which a table is opened and locked
@@ -17,8 +17,8 @@
 //   kSingleRowSearch      the search for the one row of a whole unique key, in a find
 //   kIndexHasPadding      whether an index orders a CHAR with the blanks that pad it, where the
 //                         collation does not ignore blanks at the end
-//   kNullLeavesGenerated  whether SQL takes NULL for no value of a generated column
-//   kReadOnlyNeedsLocks   whether InnoDB, where it is read only, finds rows only when a table is
+//   kNullLeavesGenerated  whether SQL takes NULL for a generated column as "no value given"
+//   kReadOnlyNeedsLocks whether InnoDB, where it is read only, finds rows only when a table is
 //                         locked
 //   kLogsTransactionIds   whether InnoDB writes the ids of transactions to its log
 //   kCheckOptions         the options of a session by which rows are checked
@@ -26,7 +26,7 @@
 //   kForceRecoveryMaxForWrites
 //                         the greatest innodb_force_recovery with which InnoDB still writes
 //
-// Threads: the session's own, unless a function says otherwise. LockTables alone waits for other
+// Threads: the session's own, unless a function says otherwise. Only LockTables waits for other
 // sessions, and only functions that make a std::string may throw.
 #pragma once
 
@@ -40,7 +40,7 @@ namespace rowsocket::engine::server {
 
 inline const char* NameText(const Field& field);
 inline std::string_view NameOf(const Field& field);
-/// Whether the column has this name, for which SQL takes names that differ in case alone.
+/// Whether the column has this name; as in SQL, case does not count.
 inline bool HasName(const Field& field, const LEX_CSTRING& name);
 /// The position of the column in the table, from 0.
 inline uint NumberOf(const Field& field);
@@ -57,7 +57,7 @@ inline bool ComparesAsText(const Field& field);
 /// The type in which SQL adds to a column: INT_RESULT, DECIMAL_RESULT, REAL_RESULT, or, for a text,
 /// STRING_RESULT.
 inline Item_result ArithmeticOf(const Field& field);
-/// Whether SQL adds to the DOUBLE that the column's text is; otherwise to an integer alone.
+/// Whether SQL adds to the column's text as to a DOUBLE; otherwise only as to an integer.
 inline bool AddsRealsTo(const Field& field);
 
 /// Where the column's value lies in the row, and the bit that says that it is NULL. The byte is
@@ -65,12 +65,12 @@ inline bool AddsRealsTo(const Field& field);
 inline uchar* BytesOf(const Field& field);
 inline const uchar* NullByteOf(const Field& field);
 inline uchar NullBitOf(const Field& field);
-/// The text that SQL shows for the column, in the column's character set. Null: no memory.
+/// The text that SQL shows for the column, in the column's character set. Null: memory ran out.
 inline const String* TextOf(Field& field, String* buffer);
 
 inline uint LengthBytesOf(const Field_varstring& field);
 inline const uchar* BlobOf(const Field_blob& field);
-/// Lets the column point to these bytes, which must outlive the row.
+/// Makes the column point to these bytes, which must outlive the row.
 inline void SetBlob(Field_blob& field, std::string& bytes);
 
 /// Notes that a statement gives the column a value of its own.
@@ -78,7 +78,7 @@ inline void MarkAsGiven(Field& field);
 inline void ForgetGiven(TABLE& table);
 inline bool WasGiven(Field& field);
 
-/// False for types whose values are bytes that their type alone explains, as UUID and INET6.
+/// False for types whose stored bytes only the type itself can read, such as UUID and INET6.
 inline bool IsTraditional(const Field& field);
 inline bool IsVector(const Field& field);
 /// Whether the wire's text is given to the column as bytes, and not as text in UTF-8.
@@ -95,13 +95,14 @@ inline uint LabelsOf(const Field& field);
 /// Whether Field::store, which gave `result`, has kept the value, apart from a fraction or a time
 /// of day that the type leaves out.
 inline bool IsStoredButForRest(int result);
-/// Gives the column NULL, or what a column without NULL takes for it. False when it takes nothing.
+/// Gives the column NULL, or the value that a NOT NULL column takes for NULL. False when it takes
+/// none.
 inline bool StoreNull(Field* field);
 /// The value of a column of times as a number that orders as the times do.
 inline longlong PackedTimeOf(THD* thd, Field& field, bool is_duration);
 inline bool IsZeroTimestamp(const Field& field, ulong* microseconds);
 
-/// Marks the column, and the columns it is generated from, for the next reads.
+/// Makes the next reads fill the column, and the columns that it is generated from.
 inline void MarkForReading(Field& field);
 /// Adds the generated column to the map, with the columns that its expression names.
 inline void MarkWithBaseColumns(Field& field, MY_BITMAP* map);
@@ -119,14 +120,14 @@ inline bool IsWellFormed(const CHARSET_INFO& charset, std::string_view text);
 /// Whether texts that differ in blanks at their ends differ.
 inline bool ComparesBlanks(const CHARSET_INFO& charset);
 inline uint LevelsOf(const CHARSET_INFO& charset);
-/// Reads the number at the front of a text. `*end` is behind it; the result is an E_DEC_ number.
+/// Reads the number at the front of a text. `*end` is after it; the result is an E_DEC_ number.
 inline int ReadDecimal(std::string_view text, my_decimal* decimal, const char** end);
 inline double ReadDouble(std::string_view text, const char** end, int* error);
 inline bool IsTableName(std::string_view name);
-/// Makes the name's letters small, as the character set has them.
+/// Makes the name's letters lower case, by the rules of the character set.
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name);
-/// Whether the server takes the name, for its prefix `#mysql50#`, for that of a table's file of a
-/// version before 5.1.
+/// Whether the server takes the name, because of its prefix `#mysql50#`, for the name of a file of
+/// a table made before version 5.1.
 inline bool IsMysql50Name(std::string_view name);
 
 // --- Keys ---
@@ -139,7 +140,7 @@ inline bool IsFullText(const KEY& key);
 inline bool IsHash(const KEY& key);
 /// Whether the key is the table itself, so that its entries hold all columns.
 inline bool IsClustered(const TABLE& table, uint key);
-/// Lets finds read the index alone, where it has all columns that they need.
+/// Makes finds read only the index, which has all columns that they need.
 inline void BeginKeyRead(TABLE& table, uint key);
 inline void EndKeyRead(TABLE& table);
 /// Tells the engine of BeginKeyRead again, after handler::start_stmt.
@@ -170,33 +171,33 @@ inline void SetGivesAutoIncrement(TABLE& table, bool gives);
 /// Adds what the handler has counted to the server's statistics of tables and indexes (userstat).
 inline void PublishStatistics(TABLE& table);
 
-/// Frees what the BLOB and TEXT columns keep of values of more than so many bytes, which were
-/// stored in them or computed for them. Nobody may read the row in record[0] any more.
+/// Frees values of more than `bytes` bytes that were stored in BLOB and TEXT columns, or computed
+/// for them. Afterwards the row in record[0] cannot be read.
 inline void FreeValuesAbove(TABLE& table, size_t bytes);
 
 inline bool HasGenerated(const TABLE& table);
-/// Has the expressions of generated columns let go of the statement's memory.
+/// Makes the expressions of generated columns let go of the statement's memory.
 inline void ForgetGenerated(TABLE& table);
 inline bool HasChecks(const TABLE& table);
 /// Whether the engine, or that of the partitions, can take a statement back.
 inline bool RollsBack(const TABLE& table);
 /// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
 inline bool HasComputedDefaults(const TABLE& table);
-/// Whether expressions of the table keep what they have found of the session from the opening of
-/// the table on, such as today's date or the state of RAND.
+/// Whether expressions of the open table keep what they once took from the session, such as today's
+/// date or the state of RAND.
 inline bool HasSessionExpressions(const TABLE& table);
 inline bool HasPeriod(const TABLE& table);
 /// Whether a default value comes from a sequence, which is a table of its own.
 inline bool HasSequences(const TABLE& table);
-/// Whether the server keeps values unique beyond the engine's own indexes.
+/// Whether the server itself keeps values unique, beyond what the engine's indexes do.
 inline bool HasServersUniqueKeys(const TABLE& table);
-/// Whether the server keeps an index of the table in a table of its own beside it. When a row of
-/// such a table fails after the engine has changed it, only a rollback of the whole statement takes
-/// the change back.
+/// Whether the server keeps an index of the table in a second table. When a row of such a table
+/// fails after the engine has changed it, only a rollback of the whole statement takes the change
+/// back.
 inline bool HasVectorIndexTable(const TABLE& table);
 /// Tells the table of a VECTOR index (HasVectorIndexTable) that another statement begins.
 inline void BeginStatementOfVectorIndexTable(THD* thd, TABLE* table);
-/// Whether replicas find the rows of an event all at once, so that an event must not have one
+/// Whether replicas look up all rows of an event at once, so that an event must not have a row
 /// twice.
 inline bool ReplicasLookUpRowsTogether(const TABLE& table);
 inline bool IsPartitioned(const TABLE& table);
@@ -205,12 +206,12 @@ inline bool IsInnodb(const TABLE& table);
 inline bool ServerChecksForeignKeys(const TABLE& table);
 inline bool IsReferenced(const TABLE& table);
 
-/// Whether rows of the past stand beside the present ones (system versioning).
+/// Whether the table keeps rows of the past next to the present ones (system versioning).
 inline bool IsSystemVersioned(const TABLE& table);
-/// Whether the column is the end of a row's time, which every unique key of a system-versioned
-/// table has behind its own columns.
+/// Whether the column holds the end of a row's validity. A system-versioned table adds this column
+/// to the end of every unique key.
 inline bool IsRowEnd(const Field& field);
-/// Whether the row in record[0] is one of the past. REQUIRES: IsSystemVersioned.
+/// Whether the row in record[0] is a row of the past. REQUIRES: IsSystemVersioned.
 inline bool IsHistoricalRow(const TABLE& table);
 inline void MarkRowEndForReading(const TABLE& table);
 
@@ -225,17 +226,17 @@ inline bool IsOutOfDate(const TABLE& table);
 inline uint ErrorNumberOf(const THD& thd);
 /// Forgets what statements have reported, besides the diagnostics area itself.
 inline void ForgetConditions(THD& thd);
-/// Forgets what the last statement that wrote has noted of the values given: how many were cut off,
-/// and what of the session they depended on.
+/// Forgets what the last writing statement has noted about its values: how many were cut off, and
+/// on what of the session they depended.
 inline void ForgetGivenValues(THD& thd);
-/// Sets the session's variables of what each of its transactions begins with.
+/// Sets the session's variables that decide how its transactions begin.
 inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool is_read_only);
-/// Undoes what an earlier commit of the THD may have set of the durability of its next.
+/// Gives the next commit the usual durability, which an earlier commit of the THD may have changed.
 inline void ExpectRegularDurability(THD* thd);
 /// Notes the time at which a transaction that writes begins, where the server keeps it.
 inline void NoteTransactionStart(THD* thd);
-/// Takes over the global variables that this family alone has. Whether one has changed that the
-/// expressions of open tables were prepared with.
+/// Takes over the global variables that only this family has. Returns whether a variable has
+/// changed with which expressions of open tables were prepared.
 inline bool FollowOwnVariables(THD& thd);
 /// Ends the statement that the THD runs, as SQL's KILL QUERY does. Threads: any that keeps the THD
 /// from ending.
@@ -252,20 +253,20 @@ inline bool IsReadOnly();
 /// Whether read_only is about to be set: SET GLOBAL read_only waits for commits under way. False
 /// where the server does not tell; IsReadOnly is asked as well.
 inline bool BecomesReadOnly();
-/// Whether the server serves administrators alone (offline_mode).
+/// Whether the server serves only administrators (offline_mode).
 inline bool IsOffline();
 /// Whether the server shows clients another version than it has.
 inline bool ShowsOtherVersion();
-/// Whether the server only makes its own tables (mariadb-install-db, --initialize), and serves
-/// nobody.
+/// Whether the server was started only to make its own tables (mariadb-install-db, --initialize),
+/// and serves nobody.
 inline bool IsBootstrap();
 /// How many tables the server may keep open.
 inline ulong OpenTablesMax();
-/// Gives `look` the place of a variable's value in memory, or null where the server has no such
-/// variable, as without InnoDB. The variable is not removed while `look` runs.
+/// Calls `look` with the address of a variable's value, or with null where the server has no such
+/// variable (without InnoDB, for example). The variable stays while `look` runs.
 template <typename Look>
 auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look);
-/// The time in so many nanoseconds, by the clock of the server's conditions.
+/// The time `wait_ns` nanoseconds from now, by the clock of the server's conditions.
 inline timespec InNanoseconds(ulonglong wait_ns);
 
 }  // namespace rowsocket::engine::server

@@ -27,7 +27,7 @@ void AsFarAsMemoryGoes(const Step& step) {
   try {
     step();
   } catch (const std::bad_alloc&) {
-    // The next round does the rest.
+    // Memory ran out: the next round does the rest.
   }
 }
 
@@ -112,8 +112,8 @@ void AccountWatch::Main() {
   my_thread_end();
 }
 
-// The statements run without the mutex, so that a login does not wait for a round of them. Each may
-// wait for seconds: Stop waits for those about one account at most.
+// The statements of a round run without the mutex, so that no login waits for them. Each may wait
+// for seconds; Stop waits only for those about one account.
 void AccountWatch::Look(bool* has_ended) {
   std::vector<Watched> watched;
   {

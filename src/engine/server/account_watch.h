@@ -1,14 +1,13 @@
-// The accounts in use, and whether each still is as it was when its connections logged in.
+// The accounts in use, and whether each is unchanged since its connections logged in.
 //
 // Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
 //          kAccountsLookMsMin, or less often where there are many accounts; an account that has
-//          changed or is gone is ended, and its users are told
-// A fingerprint is a text of the server's (account_text.h): the plugins and what they check
-// passwords by, REQUIRE, the limits, the lock, the expiry. An account that is dropped and made
-// again as it was, between two looks, goes on, and so does one of which the server does not say
-// what it is now. Errors: where memory runs out, the next look does what is left. Threads: any; the
-// looks and `on_ended` are on a thread of its own. Lifetime: accounts are forgotten when no
-// connection has them any more.
+// changed or is gone is ended, and its users are told A fingerprint is a text of the server's
+// (account_text.h): the authentication plugins and their data, REQUIRE, the limits, the lock, the
+// expiry. An account that is dropped and made again as it was between two looks goes on, and so
+// does an account about which the server gives no answer. Errors: where memory runs out, the next
+// look does what is left. Threads: any; the looks and `on_ended` are on a thread of its own.
+// Lifetime: accounts are forgotten when no connection has them any more.
 #pragma once
 
 #include <functional>
@@ -24,7 +23,7 @@
 
 namespace rowsocket::engine::server {
 
-/// What the server has let in: the account whose rights count, and the one that it stands for where
+/// The account of a login whose rights count, and the account that logged in, which differs where
 /// an authentication plugin has named another one (a proxy user).
 struct LoginIdentity {
   std::string user, host, role;
@@ -38,7 +37,7 @@ class AccountWatch {
   AccountWatch(const AccountWatch&) = delete;
   AccountWatch& operator=(const AccountWatch&) = delete;
 
-  /// Starts the thread. False where no thread can be had: errno says why.
+  /// Starts the thread. False where the system gives none: errno says why.
   bool Start(std::function<void()> on_ended);
   void Stop();
 
@@ -46,8 +45,8 @@ class AccountWatch {
   std::string Fingerprint(const std::string& user, const std::string& host) {
     return text_.Of(user, host).value_or("");
   }
-  /// The account of a login; null where the account that logged in is not what `before` says any
-  /// more.
+  /// The account of a login; null where the account that logged in has changed since its
+  /// fingerprint was `before`.
   std::shared_ptr<const model::Account> Use(const LoginIdentity& identity,
                                             const std::string& before);
 
@@ -58,7 +57,7 @@ class AccountWatch {
     std::string fingerprint;
   };
 
-  /// What AccountText::Of says of both accounts.
+  /// What AccountText::Of says about both accounts.
   std::optional<std::string> FingerprintOf(const LoginIdentity& identity);
   void Main();
   /// Ends the accounts that have changed, and notes whether there are any.

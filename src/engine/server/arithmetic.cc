@@ -29,7 +29,7 @@ bool ChangesSign(const Number& before, const Number& after) {
 
 enum class IntegerText { kNone, kFits, kTooLong };
 
-/// A text that is an integer of up to 64 bits, and perhaps a sign, is `*value`.
+/// Reads a text that is an integer of up to 64 bits, perhaps with a sign, into `*value`.
 IntegerText ReadInteger(std::string_view text, Wide* value) {
   const bool negative = !text.empty() && text[0] == '-';
   if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
@@ -59,10 +59,10 @@ Step StoreInteger(THD* thd, Field* field, Wide value) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
-/// The number that the server takes the field for.
+/// The integer that the server would take the field's value for.
 Wide IntegerOf(Field* field) {
   const longlong raw = field->val_int();
-  // Not every server says of BIT that it has no sign.
+  // Not every server says that BIT has no sign.
   const bool has_sign = !field->is_unsigned() && field->real_type() != MYSQL_TYPE_BIT;
   return has_sign ? static_cast<Wide>(raw) : static_cast<Wide>(static_cast<ulonglong>(raw));
 }
@@ -93,9 +93,10 @@ Step AddDecimal(THD* thd, Field* field, std::string_view text, bool subtract) {
   return thd->is_error() ? Step::kRefused : Step::kApplied;
 }
 
-/// Whether the field's text is an integer, which `*value` then is. The server takes other texts by
-/// the number that they begin with, or by 0, and says so only for some types and character sets; it
-/// takes an integer from 2^63 on for 2^63 - 1, or for a negative one, and says nothing.
+/// Whether the field's text is an integer, which then is in `*value`. The server itself takes other
+/// texts for the number that they begin with, or for 0, and reports that only for some types and
+/// character sets; it takes an integer from 2^63 on for 2^63 - 1, or for a negative one, without a
+/// report.
 IntegerText IntegerHeldBy(Field* field, Wide* value) {
   StringBuffer<MAX_FIELD_WIDTH> buffer;
   const String* text = field->val_str(&buffer);
@@ -112,7 +113,7 @@ Step AddReal(THD* thd, Field* field, std::string_view text, bool subtract) {
     return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
   }
   const double before = field->val_real();
-  if (thd->is_error()) return Step::kRefused;  // A text that is no number.
+  if (thd->is_error()) return Step::kRefused;  // The text is no number.
   const double after = subtract ? before - operand.value : before + operand.value;
   if (!std::isfinite(after)) return Refuse(field, ER_WARN_DATA_OUT_OF_RANGE);
   if (subtract && ChangesSign(before, after)) return Step::kLeftAlone;
@@ -125,7 +126,7 @@ Step AddText(THD* thd, Field* field, std::string_view text, bool subtract) {
   Wide before = 0;
   Wide integer = 0;
   const bool is_integer = ParseInteger(text, &integer);
-  // ENUM and SET are added to by the number of the element, whatever its text is.
+  // In ENUM and SET, the sum is made with the number of the element, whatever its text is.
   const auto type = field->real_type();
   const bool has_text = type != MYSQL_TYPE_ENUM && type != MYSQL_TYPE_SET;
   const IntegerText held =
@@ -143,10 +144,10 @@ Step AddText(THD* thd, Field* field, std::string_view text, bool subtract) {
 }  // namespace
 
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract) {
-  // SQL has no sum with a vector, not even where the operand is NULL.
+  // SQL cannot add to a vector, not even NULL.
   if (IsVector(*field)) return Refuse(field, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD);
-  // SQL gives a column that stays NULL the bytes of an empty value. Where the bytes of the row's
-  // NULL are those of a DEFAULT, SQL takes the row for changed, and ON UPDATE moves.
+  // SQL gives a column that stays NULL the bytes of an empty value. If the row's NULL has the bytes
+  // of a DEFAULT, SQL therefore takes the row for changed, and ON UPDATE takes effect.
   if (field->is_null() && !operand.is_null() && !IsGenerated(*field)) {
     MarkAsGiven(*field);
     field->reset();

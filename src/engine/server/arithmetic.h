@@ -10,7 +10,7 @@ namespace rowsocket::engine::server {
 
 enum class Step : uint8_t {
   kApplied,    ///< The new value is in the field; NULL stays NULL.
-  kLeftAlone,  ///< A decrement would change the sign: the whole row is to be left alone.
+  kLeftAlone,  ///< A decrement would change the sign: the caller leaves the whole row alone.
   kRefused,    ///< Out of range or no number; the error is in the diagnostics area.
 };
 

@@ -14,7 +14,7 @@ constexpr size_t kIntegerCharsMax = 20;
 constexpr size_t kDateChars = 10;      // 2024-12-31
 constexpr size_t kDatetimeChars = 19;  // 2024-12-31 23:59:59
 
-/// "00" to "99", side by side.
+/// "00" to "99", one after another.
 constexpr std::array<char, 200> kTwoDigits = [] {
   std::array<char, 200> digits{};
   for (size_t i = 0; i < digits.size(); i += 2) {
@@ -24,7 +24,7 @@ constexpr std::array<char, 200> kTwoDigits = [] {
   return digits;
 }();
 
-/// REQUIRES: number < 100.
+/// Writes two digits; returns the place after them. REQUIRES: number < 100.
 char* WriteTwoDigits(uint64_t number, char* to) {
   memcpy(to, &kTwoDigits[2 * number], 2);
   return to + 2;

@@ -1,8 +1,8 @@
 // Turns columns of rows that were read into text, as SendCell (cells.h) does, for one open table.
 //
-// Facts of a column that do not depend on a row are found out once: where its bytes lie in
-// record[0], how they become text. Integers, VARCHAR, TEXT and BLOB whose bytes are the wire's,
-// DATE and DATETIME without fraction are formatted here; every other column goes through SendCell.
+// What does not depend on a row is found out once a column: where its bytes lie in record[0], and
+// how they become text. Integers, VARCHAR, TEXT and BLOB whose bytes are the wire's, DATE and
+// DATETIME without fraction are formatted here; every other column goes through SendCell.
 //
 // Threads: the session's. Lifetime: as long as the table is open.
 #pragma once
@@ -34,7 +34,7 @@ class CellReader {
 
   const Kind kind_;
   const bool is_unsigned_;
-  uint8_t bytes_ = 0;  ///< Size of the integer, or of the length in front of the text.
+  uint8_t bytes_ = 0;  ///< Size of the integer, or of the length that stands before the text.
   const uchar null_bit_;
   const uchar* const null_byte_;  ///< Null: the column cannot be NULL.
   const uchar* const data_;

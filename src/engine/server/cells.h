@@ -20,14 +20,14 @@ struct CellBuffers {
   String converted;
 };
 
-/// Whether the column's text is sent as it is stored: UTF-8 and bytes are; numbers and times are
-/// ASCII.
+/// Whether the column's text is sent as it is stored, without conversion: UTF-8, bytes, and numbers
+/// and times, whose texts are ASCII.
 bool IsWireText(const Field* field);
 
 /// Pushes one column's text. False when the sink has reached its limit.
 bool SendCell(Field* field, CellBuffers& buffers, model::RowSink& sink);
 
-/// The cells of a row, side by side.
+/// Holds the cells of a row at the same time.
 class RowCells {
  public:
   /// The row's cells as a find of these columns would send them, valid until the row or this object

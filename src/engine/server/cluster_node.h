@@ -1,6 +1,6 @@
-// Which node of a Galera cluster this server is, and what that makes of its health. Members of
-// group replication that may not write are read only, which is all that anybody has to know of
-// them: for these, each answer is no. One .cc for each family of servers: its cluster.cc.
+// Which node of a Galera cluster this server is, and what that means for its health. Members of
+// group replication need nothing here, because those that may not write are read only: for them,
+// each answer is no. One .cc for each family of servers: its cluster.cc.
 //
 // Threads: any. No function waits for a lock that a statement holds.
 #pragma once
@@ -18,11 +18,11 @@ bool IsClusterNode();
 bool IsFirstClusterNode();
 
 /// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
-/// statement of another node. Commits that are ordered behind the DDL end only when it has ended.
+/// statement of another node. Commits that are ordered after the DDL end only when it has ended.
 bool HoldsClusterOrder();
 
-/// Says in the health which state the node is in, and takes back that it reads or writes where the
-/// cluster does not let it.
+/// Adds the state of the node to the health, and notes where the cluster does not let it read or
+/// write.
 void AddClusterNode(model::Health* health);
 
 }  // namespace rowsocket::engine::server

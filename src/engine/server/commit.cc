@@ -6,16 +6,17 @@ namespace rowsocket::engine::server {
 
 bool CommitStatement(THD* thd) { return trans_commit_stmt(thd); }
 
-// Where a stock is sold out, turn after turn locks its row and changes nothing. With ids of their
-// own, these transactions would have the engine write and flush its log all the time. A turn of a
-// session that waits is not given up for that: it may have waited for its locks.
+// When a stock is sold out, turn after turn locks its row and changes nothing. With ids of their
+// own, these transactions would make the engine write and flush its log all the time, so they are
+// read only. Turns of a session that waits are not: they may have waited for their locks, and would
+// lose them when they change a row after all.
 void Committer::Begin(bool writes) {
   THD* thd = thd_.get();
   tables_.SetReadOnly(kLogsTransactionIds && writes && !waits_for_locks_ &&
                       unchanged_turns_ >= kUnchangedTurnsMin);
-  // InnoDB reads the isolation level with the first table that the turn locks. Rows are logged, so
-  // that writes need no locks on the gaps beside them: a search for a row that is missing delays no
-  // insert of another session. The finds of a turn share one view all the same.
+  // InnoDB reads the isolation level with the first table that the turn locks. Because rows are
+  // logged, writes need no locks on the gaps next to them: a search for a row that is missing
+  // delays no insert of another session. The finds of a turn share one view all the same.
   thd->tx_isolation = writes ? ISO_READ_COMMITTED : ISO_REPEATABLE_READ;
   ExpectRegularDurability(thd);
   if (!writes) return;
@@ -26,14 +27,15 @@ void Committer::Begin(bool writes) {
 }
 
 // InnoDB lets go of a row before the commit that wrote it is flushed. A turn that changes something
-// flushes that commit with its own. A turn that changes nothing ("not applied", a key that is there
-// already) has nothing to flush of its own, and would be answered too soon, so that the log is
-// flushed for its answers. The engine returns at once where its whole log is flushed already: when
-// a stock is sold out nobody writes.
+// flushes that commit with its own. A turn that changes nothing ("not applied", a key that exists
+// already) has no flush of its own, and would be answered too soon, so the log is flushed for its
+// answers. If the whole log is flushed already, as when a stock is sold out and nobody writes, the
+// engine returns at once.
 Committer::Result Committer::Commit(bool must_flush) {
   const bool changes = tables_.has_changed_rows();
   unchanged_turns_ = changes ? 0 : unchanged_turns_ + 1;
-  // The requests run again, each in a transaction of its own.
+  // A copying ALTER would be given changes that were taken back. So this transaction fails, and its
+  // requests run again, each in a transaction of its own.
   if (changes && HasUndoneChanges()) return {.failed = true, .too_large = true};
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
@@ -49,8 +51,8 @@ Committer::Result Committer::Commit(bool must_flush) {
     result.unknown = WasCutOff();
     return result;
   }
-  // A failed commit that rolled no engine back had been decided: the binary log could not be
-  // rotated, for example.
+  // A failed commit that has rolled no engine back may stand: it failed after it was decided,
+  // because the binary log could not be rotated, for example.
   const bool stays = thd->status_var.ha_rollback_count == rollbacks_before;
   result.unknown = stays || Cluster::MayStandElsewhere(thd);
   result.too_large = !stays && HadNoRoom();

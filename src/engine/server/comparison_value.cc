@@ -24,7 +24,7 @@ int Order(const T& left, const T& right) {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/// Whether strict SQL accepts the rest of a text behind its number.
+/// Whether strict SQL accepts the rest of a text after its number.
 bool IsBlank(std::string_view rest) {
   return rest.find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
 }
@@ -69,8 +69,8 @@ ulonglong LabelMax(const Field& field) {
   return labels >= 64 ? std::numeric_limits<ulonglong>::max() : (1ull << labels) - 1;
 }
 
-/// While it lives, any date is accepted, as a row may hold a date that may not be written any more
-/// and SQL compares it with any. Columns of TIME hold no dates, and their mode stays.
+/// While it lives, any date is accepted: a row may hold a date that may no longer be written, and
+/// SQL compares such a row with any date. For columns of TIME, which hold no dates, the mode stays.
 class AnyDate {
  public:
   AnyDate(THD* thd, const Field* field) : thd_(thd), mode_(thd->variables.sql_mode) {
@@ -148,8 +148,8 @@ void ComparisonValue::PrepareInteger() {
   PrepareDecimal();
 }
 
-// A text that is no number orders by what SQL reads at its front and equals nothing: a strict
-// INSERT would refuse it.
+// A text that is no number is ordered by the number that SQL reads at its front, and equals
+// nothing: a strict INSERT would refuse it.
 void ComparisonValue::PrepareReal() {
   kind_ = Kind::kReal;
   bool complete = false;
@@ -184,7 +184,7 @@ void ComparisonValue::PrepareText(Field* field) {
     converted_.set(text_.data(), text_.size(), &my_charset_bin);
     return;
   }
-  // SQL refuses a text that is not UTF-8 as a literal, so that nothing can be compared with it.
+  // SQL refuses a literal that is not UTF-8, so that nothing can be compared with such a text.
   if (!IsWellFormed(my_charset_utf8mb4_bin, text_)) {
     kind_ = Kind::kNothing;
     return;
@@ -194,8 +194,8 @@ void ComparisonValue::PrepareText(Field* field) {
   never_equal_ = has_foreign_characters_ = errors != 0;
 }
 
-// In SQL's comparisons a text that is no time is the zero date; a time that no column holds
-// (2024-13-01) has its place in the order.
+// In SQL's comparisons a text that is no time is the zero date; a time that no column can hold
+// (2024-13-01) still has its place in the order.
 void ComparisonValue::PrepareTime(THD* thd, Field* field) {
   const AnyDate any_date(thd, field);
   kind_ = Kind::kTime;
@@ -231,14 +231,14 @@ void ComparisonValue::PrepareLabel(Field* field) {
   field->set_notnull();
   const int refused = field->store(text_.data(), text_.size(), &my_charset_utf8mb4_general_ci);
   integer_ = static_cast<ulonglong>(field->val_int());
-  PrepareText(field);  // For `=`, the label in the column's character set.
+  PrepareText(field);  // For `=`, the label is needed in the column's character set.
   if (kind_ == Kind::kNothing) return;
   kind_ = Kind::kLabel;
   String buffer;
   const String* label = field->val_str(&buffer);
   never_equal_ = never_equal_ || refused != 0 || sortcmp(label, &converted_, field->charset()) != 0;
   if (!never_equal_) return;
-  // A text that is no label sorts as the number that it may be.
+  // A text that is no label is sorted by its number, if it is one.
   const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), integer_);
   is_no_label_ = parsed.ec != std::errc() || parsed.ptr != text_.data() + text_.size();
   if (is_no_label_) kind_ = Kind::kNothing;
@@ -353,8 +353,8 @@ bool ComparisonValue::StoreInto(Field* field) {
     case Kind::kInteger:
       StoreInteger(field);
       break;
-    // A number is not stored as its text: a text far out of range may be cut to the wrong end of
-    // the type.
+    // The number is stored, and not its text: a text far out of range may be cut to the wrong end
+    // of the type.
     case Kind::kDecimal:
       if (field->real_type() == MYSQL_TYPE_YEAR) {
         my_decimal2double(E_DEC_OK, &decimal_, &real_);
@@ -387,7 +387,7 @@ bool ComparisonValue::StoreInto(Field* field) {
       break;
     case Kind::kNull:
     case Kind::kNothing:
-      break;  // Both have returned above.
+      break;  // These two kinds have returned above.
   }
   return true;
 }

@@ -4,15 +4,15 @@
 //   integers, YEAR   by value, exactly
 //   DECIMAL          exactly
 //   DOUBLE           by value
-//   FLOAT            equal when the column shows the same number as the text, else by value
+//   FLOAT            equal when the column shows the same number as the text, otherwise by value
 //   text             by the column's collation, in the column's character set; a text with a
 //                    character that the set lacks equals nothing, and is refused in a range
 //   bytes, BIT       by bytes; BIT after leading zero bytes
 //   times            as points in time; a text that is no time orders as the zero date
 //   ENUM, SET        equal by label; order by index number
-//   UUID, INET       by the type's own order; a text that is no value compares with nothing
-// A text that strict SQL would not store as a number equals nothing; it orders by the number that
-// SQL reads at its front. NULL equals NULL and sorts before everything.
+// UUID, INET by the type's own order; a text that is no value compares with nothing A text that
+// strict SQL would not store as a number equals nothing; it is ordered by the number that SQL reads
+// at its front. NULL equals NULL and sorts before everything.
 //
 // Threads: the session's. Lifetime: keeps views of the request's value.
 #pragma once
@@ -27,7 +27,7 @@ namespace rowsocket::engine::server {
 class ComparisonValue {
  public:
   ComparisonValue() = default;
-  // The server's String shares its memory with its copies, so that this must not be copied.
+  // A copy of the server's String shares its memory, so that a ComparisonValue must not be copied.
   ComparisonValue(const ComparisonValue&) = delete;
   ComparisonValue& operator=(const ComparisonValue&) = delete;
 
@@ -42,8 +42,8 @@ class ComparisonValue {
   void Shrink() {
     if (converted_.alloced_length() > model::kKeptValueBytesMax) FreeBytes(converted_);
   }
-  /// False for a text that is no value of the type: no comparison with it is true, but for the `!=`
-  /// of an ENUM or SET.
+  /// False for a text that is no value of the type: no comparison with it is true, except `!=` of
+  /// an ENUM or SET.
   bool comparable() const { return kind_ != Kind::kNothing; }
   bool is_null() const { return kind_ == Kind::kNull; }
 
@@ -59,8 +59,8 @@ class ComparisonValue {
   /// For FLOAT only: stores the bound of the values that could compare equal.
   void StoreFloatBound(Field* field, bool upper);
   bool is_float() const { return kind_ == Kind::kFloat; }
-  /// A text with characters that the column's character set does not have: SQL refuses to order by
-  /// it, and it equals nothing.
+  /// Whether the text has characters that the column's character set lacks: SQL refuses to order by
+  /// such a text, and it equals nothing.
   bool has_foreign_characters() const { return has_foreign_characters_; }
   /// Whether no column can hold the value.
   bool never_equal() const { return never_equal_; }
@@ -82,7 +82,7 @@ class ComparisonValue {
 
   void PrepareInteger();
   void StoreInteger(Field* field);
-  /// For a number with a fraction, or beyond all integers: stores the year that sorts next to it.
+  /// Stores the year that sorts next to a number with a fraction, or beyond all integers.
   void StoreYearNear(Field* field);
   void PrepareReal();
   void PrepareDecimal();
@@ -98,7 +98,8 @@ class ComparisonValue {
   Kind kind_ = Kind::kNothing;
   bool negative_ = false;        ///< kInteger: integer_ holds a negative number.
   bool is_beyond_bits_ = false;  ///< kBits: the value is larger than every BIT(64).
-  bool never_equal_ = false;     ///< No column can hold the value: it only orders.
+  bool never_equal_ = false;     ///< No column can hold the value, which only has a place in the
+                                 ///< order.
   bool has_foreign_characters_ = false;
   /// A text that is no label of the ENUM or SET: every row differs from it.
   bool is_no_label_ = false;

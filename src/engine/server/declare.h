@@ -6,8 +6,8 @@
 //   SystemVariable     a row of a plugin's list of variables
 //   StatusVariable     a row of a plugin's list of counters, or of SHOW STATUS
 //   DaemonInfo         what the server wants to know of a daemon plugin besides: its own version
-//   PluginDeclaration  a plugin of a library
-// and behind it ROWSOCKET_PLUGINS(...), which makes the library's list of plugins of its arguments.
+// PluginDeclaration a plugin of a library and after that ROWSOCKET_PLUGINS(...), which makes the
+// library's list of plugins from its arguments.
 #pragma once
 
 namespace rowsocket::plugin {
@@ -18,12 +18,12 @@ inline StatusVariable StatusOf(const char* name, unsigned long long* value);
 /// A number that FLUSH STATUS sets to 0.
 inline StatusVariable FlushedStatus(const char* name, unsigned long* value);
 inline StatusVariable EndOfStatus();
-/// Answers a counter that stands for many: `all` ends with EndOfStatus.
+/// Answers one counter with a list of counters: `all` ends with EndOfStatus.
 inline void ShowAll(StatusVariable* var, StatusVariable* all);
 
 // --- Plugins ---
 
-/// Adds what this server alone has to be told of every plugin.
+/// Adds what only this server has to be told about every plugin.
 inline void CompletePlugin(PluginDeclaration* plugin);
 /// A plugin without functions, variables and counters. `type`: a number MYSQL_..._PLUGIN; `info`:
 /// what the server wants to know of a plugin of this type.
@@ -45,9 +45,9 @@ inline PluginDeclaration NamedPlugin(int type, void* info, const char* name,
 /// counters, Plugin::flushed() is a counter that FLUSH STATUS sets to 0, and Plugin::descriptor()
 /// has its name, description and variables.
 ///
-/// The server accepts a daemon plugin with exactly its own version only, and does not tell the
-/// version that the plugin has. So plugins claim to have the server's version (`info`), and Init
-/// refuses with both versions.
+/// The server accepts only a daemon plugin with exactly its own version, and its refusal does not
+/// name the plugin's version. So plugins claim to have the server's version (`info`), and Init
+/// refuses with a message that names both versions.
 template <typename Plugin>
 PluginDeclaration DeclarePlugin(DaemonInfo* info);
 

@@ -26,7 +26,7 @@ model::Error EngineError(int number) {
     case ER_NO_REFERENCED_ROW:
     case ER_NO_REFERENCED_ROW_2:
       return model::Error::Engine(HA_ERR_NO_REFERENCED_ROW);
-    // A text that is no geometry has this number in a handler.
+    // A text that is no geometry gives this handler's number.
     case HA_ERR_NULL_IN_SPATIAL:
       return model::Error::Engine(ER_CANT_CREATE_GEOMETRY_OBJECT);
     case HA_ERR_NO_PARTITION_FOUND:

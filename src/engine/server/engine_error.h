@@ -7,7 +7,8 @@
 
 namespace rowsocket::engine::server {
 
-/// The error for a number of the server or of an engine (1062 is 121, 1205 is 146 ...).
+/// The error for a number of the server or of an engine. Numbers that mean the same give one error
+/// (1062 and 121, 1205 and 146 ...).
 model::Error EngineError(int number);
 
 }  // namespace rowsocket::engine::server

@@ -40,8 +40,8 @@ bool IsOrdered(const TABLE& table, const KEY& key) {
          (table.file->index_flags(number, 0, /*all_parts=*/true) & HA_READ_ORDER) != 0;
 }
 
-/// The name of an index that gives the column in its order, which partial and full-text indexes do
-/// not; empty when there is none.
+/// The name of an index that has the column in its order, unlike partial and full-text indexes;
+/// empty when there is none.
 std::string IndexThatBeginsWith(const TABLE& table, const Field& field) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];

@@ -12,9 +12,9 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether the foreign keys that refer to a table of this instance have changed since it was
-/// opened. MariaDB's engine relies on each child being open, and cannot cascade to another one; in
-/// MySQL a change of them waits for the metadata lock of the table that they refer to.
+/// Whether foreign keys that refer to a table of this instance have changed since it was opened.
+/// MariaDB's engine can only cascade to children that are open; in MySQL a change of a foreign key
+/// waits for the metadata lock of the table that it refers to.
 bool ReferencesChanged(THD* thd, const OpenTable& open);
 
 /// Whether one of these columns has the name.
@@ -26,8 +26,8 @@ inline bool HasName(const TABLE& table, const std::vector<uint>& fields, const L
 /// Whether a foreign key of the table, or one that refers to it, may have one of these columns.
 bool IsInForeignKey(THD* thd, const TABLE& table, const std::vector<uint>& fields);
 
-/// Whether to delete a row of the table may delete or change rows that refer to it, as ON DELETE
-/// CASCADE and SET NULL do.
+/// Whether a delete of a row may delete or change rows that refer to it, as ON DELETE CASCADE and
+/// SET NULL do.
 bool DeleteReachesChildren(THD* thd, const TABLE& table);
 
 /// Whether the table has a foreign key, or is referred to by one.

@@ -1,6 +1,6 @@
 // The parts of a key, and keys whose uniqueness is kept by a hash over their columns (UNIQUE over
-// TEXT or BLOB in MariaDB): the server puts the columns that the user named in front of a hidden
-// column with the hash. One .cc for each family of servers; MySQL has no such keys.
+// TEXT or BLOB in MariaDB): the server puts a hidden column with the hash after the columns that
+// the user named. One .cc for each family of servers; MySQL has no such keys.
 //
 // Threads: the session's.
 #pragma once
@@ -16,7 +16,7 @@ struct KeyParts {
   bool is_hash;
 };
 
-/// The parts of the key in front of its hidden column. REQUIRES: IsHash(key).
+/// The parts of the key before its hidden column. REQUIRES: IsHash(key).
 KeyParts HashKeyParts(const KEY& key);
 
 inline KeyParts UserKeyParts(const KEY& key) {

@@ -226,7 +226,7 @@ bool IndexState::IsCovered(const TABLE* table, const MY_BITMAP& fields) const {
 }
 
 int IndexState::PrepareToRead(OpenTable& open, bool reads_key) {
-  // Other engines compare a row's key part by part to find the next one with the same key.
+  // To find the next row with the same key, other engines compare the row's key part by part.
   reads_key = reads_key || !open.is_innodb;
   if (open.positioned_for == serial_ && open.reads_key == reads_key) [[likely]]
     return 0;

@@ -1,8 +1,7 @@
-// What a session knows of an opened Index: where the names of the index are in the open table right
-// now.
+// What a session knows of an opened Index: what its names mean in the open table right now.
 //
 // Threads: the session's. Lifetime: as long as the session, or until another Index has its id; the
-// places are valid for one generation of Tables and are looked up again after DDL.
+// columns and the key are valid for one generation of Tables, and are looked up again after DDL.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +34,14 @@ class IndexState {
   /// The serial of the Index. Once another Index has its id, this state is of no use any more.
   uint64_t serial() const { return serial_; }
 
-  /// Opens the table for reading if need be and looks up all names in it.
+  /// Opens the table for reading, if it is not open, and looks up all names in it.
   Outcome ResolveForRead(Tables& tables, OpenTable** open) {
     if (!IsResolvedFor(Access::kRead, tables)) [[unlikely]]
       return Resolve(tables, Access::kRead, open);
     *open = opens_[At(Access::kRead)];
     return {};
   }
-  /// Opens the instance that writes go to if need be and looks up all names in it.
+  /// Opens the instance that writes go to, if it is not open, and looks up all names in it.
   Outcome ResolveForWrite(Tables& tables, OpenTable** open);
 
   /// Whether the names are looked up in an instance that is open now, for reading or for writing.
@@ -72,15 +71,15 @@ class IndexState {
     return answers_[parts == whole_key_parts_][static_cast<size_t>(op)];
   }
 
-  /// Marks the columns by which rows are put into the order of the index.
+  /// Makes reads fill the columns by which rows are put into the order of the index.
   void MarkOrderForReading(const TABLE& table) const;
 
   /// Whether only PartitionMerge gives the rows of several partitions in order.
   bool merges_partitions() const { return merges_partitions_; }
 
   /// Makes the handler of the instance that finds use ready to read through this index, unless it
-  /// is ready. `reads_key`: the rows' key parts are compared, so that they are read even where they
-  /// are no opened columns.
+  /// is ready. `reads_key`: the key parts of rows are compared, so that they are read even where
+  /// they are not opened columns.
   int PrepareToRead(OpenTable& open, bool reads_key);
 
  private:
@@ -97,8 +96,8 @@ class IndexState {
   /// is the table.
   bool IsCovered(const TABLE* table, const MY_BITMAP& fields) const;
 
-  /// Lives while somebody holds it: a state whose serial is another Index's is replaced before
-  /// index_ is read.
+  /// May have gone with its last holder. A state whose serial is not that of the Index with its id
+  /// is replaced before index_ is read.
   const Index& index_;
   const uint64_t serial_;
   OpenTable* opens_[2] = {nullptr, nullptr};  ///< By Access.
@@ -113,15 +112,15 @@ class IndexState {
   uint whole_key_parts_ = 0;
   bool merges_partitions_ = false;
   bool answers_[2][model::kCompareOps] = {};  ///< By whether the whole key is given, and CompareOp.
-  // The columns that a find reads: opened columns and filter columns; in the second set key parts
-  // as well.
+  // The columns that a find reads: opened columns and filter columns; the second set has the key
+  // parts as well.
   MY_BITMAP read_sets_[2] = {};
   RightsKept rights_;
   bool covered_[2] = {false, false};  ///< Whether the index holds all columns of the read set.
 };
 
-/// Puts the columns that `lists` means into `*columns`, which holds the columns that were named;
-/// `names` says which index of the table is meant. REQUIRES: `lists` is not kNamed.
+/// Replaces the named columns in `*columns` by the columns that `lists` means; `names` says which
+/// index of the table is meant. REQUIRES: `lists` is not kNamed.
 model::ErrorCode ColumnsOf(const TABLE& table, const IndexNames& names, IndexNames::Lists lists,
                            std::vector<std::string>* columns);
 

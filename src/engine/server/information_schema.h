@@ -23,14 +23,15 @@ inline SchemaColumn FractionColumn(const char* name);
 inline SchemaColumn LongTextColumn(const char* name);
 inline SchemaColumn EndOfColumns();
 
-/// Whether the statement reads the column, whose value need not be given otherwise.
+/// Whether the statement reads the column; if not, its value need not be given.
 inline bool IsRead(const Field& field);
 
 // --- Who asks ---
 
-/// Whether the session may see what others do. Where it may not, no error is raised.
+/// Whether the session may see what others do. If not, no error is raised.
 inline bool HasProcessPrivilege(THD* thd);
-/// Whether the session may read all tables of the schema by what it may read of all schemas.
+/// Whether the session may read all tables of the schema, by its privileges on the schema or on all
+/// schemas.
 inline bool MayReadAll(THD* thd, const std::string& schema);
 
 /// The plugin that is the table. `init` is called with the SchemaTable that it fills in.

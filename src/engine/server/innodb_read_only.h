@@ -3,9 +3,9 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether InnoDB was started so that it refuses every write: innodb_read_only, or so high a value
-/// of innodb_force_recovery. It does not change while the server runs. Any thread; InnoDB has
-/// started.
+/// Whether InnoDB was started so that it refuses every write: with innodb_read_only, or with a high
+/// value of innodb_force_recovery. The answer does not change while the server runs. Any thread.
+/// REQUIRES: InnoDB has started.
 bool InnodbIsReadOnly();
 
 }  // namespace rowsocket::engine::server

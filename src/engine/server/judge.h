@@ -1,13 +1,13 @@
 // Whether accounts may have their requests executed.
 //
 // An account's rights to an index are looked up once in a turn, at the first request of the account
-// on that index: a request that was received after a GRANT or REVOKE was answered is judged by it.
-// Where the server tells whether its grants have changed, the look counts in later turns as well,
-// until they have, or the table is opened anew.
-// The locks under which the server changes its grants are only tried. In MariaDB what the
-// privileges on the whole database decide needs no lock, and a look at the table's own grants needs
-// LOCK_grant; in MySQL every look needs the metadata lock of the accounts' caches. Where a lock is
-// taken
+// on that index: a request that was received after the answer to a GRANT or REVOKE is judged by the
+// new grants. Where the server tells whether its grants have changed, the look counts in later
+// turns as well, until the grants change or the table is opened anew. A look never waits inside the
+// server for a lock under which the server changes its grants. In MariaDB only a look at the
+// table's own grants needs such a lock, LOCK_grant, which is not needed where the privileges on the
+// whole database decide; in MySQL every look needs the metadata lock of the accounts' caches. Where
+// a lock is taken
 //   a session that does not wait    answers busy, so that the request goes to the lane
 //   a session that waits            tries again and again, for as long as it waits for a table;
 //                                   after other requests of a turn, whose locks it would keep from
@@ -29,8 +29,8 @@ class Judge {
   Judge(SessionThd& thd, Tables& tables, LockWait lock_wait, unsigned wait_s)
       : thd_(thd), tables_(tables), waits_(lock_wait == LockWait::kServer), wait_s_(wait_s) {}
 
-  /// Has rights looked up anew from now on, unless the server says that no grants have changed. In
-  /// any case a wait for a lock may begin again, as at the first request of a turn.
+  /// Makes rights be looked up anew from now on, unless the server says that no grants have
+  /// changed. In any case a wait for a lock may begin again, as at the first request of a turn.
   void LookAnew() {
     if (reader_.MayHaveChanged()) ++grants_seen_;
     is_first_ = true;
@@ -58,7 +58,7 @@ class Judge {
   Outcome Decide(IndexState& index, const model::Request& request, bool is_known);
   Outcome LookUp(IndexState& index, const model::Request& request, Rights* rights);
   Outcome LookAtColumns(IndexState& index, Rights* rights);
-  /// Whether there is such an account, in `*found`; then its privileges on the database are known.
+  /// Looks at the account's privileges on the database. `*found`: whether there is such an account.
   Outcome Look(const model::Account& account, const std::string& db, bool* found);
   Outcome Lock();
   template <class Action>
@@ -69,10 +69,11 @@ class Judge {
   const bool waits_;
   const unsigned wait_s_;
   PrivilegeReader reader_;
-  /// What was looked up under an earlier number is looked up again: grants may have changed.
+  /// Counts up when grants may have changed: what was looked up under an earlier number is looked
+  /// up again.
   uint64_t grants_seen_ = 1;
   bool is_first_ = true;  ///< No request of the turn has been executed.
-  bool gave_up_ = false;  ///< In this turn a wait has taken too long: no other one begins.
+  bool gave_up_ = false;  ///< A wait of this turn has taken too long: no other wait begins.
 };
 
 }  // namespace rowsocket::engine::server

@@ -44,13 +44,13 @@ bool IsMisplacedByPadding(const THD& thd, const Field* field) {
          (kIndexHasPadding || (thd.variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0);
 }
 
-/// Whether a text sorts as its first characters do. In collations of several levels texts need not:
-/// 'A' < 'Ä', and 'AB' > 'Ä'. Nor where a character may stand for several: 'ä' = 'ae'.
+/// Whether a text sorts as its first characters do. It need not in collations of several levels
+/// ('A' < 'Ä', and 'AB' > 'Ä'), or where a character may stand for several ('ä' = 'ae').
 bool SortsByItsFront(const Field* field) {
   const CHARSET_INFO* charset = field->charset();
   if (!ComparesAsText(*field)) return true;
-  // The index may take a blank at the front's end for padding: a TAB behind 'ab' sorts after the
-  // front 'ab ' there, and before 'ab c'.
+  // The index may take a blank at the end of a prefix for padding: 'ab' with a TAB then sorts after
+  // the prefix 'ab ', and before 'ab c'.
   if (IsPaddedButNotCompared(field)) return false;
   return (charset->state & MY_CS_BINSORT) ||
          (charset->uca == nullptr && LevelsOf(*charset) <= 1 && charset->strxfrm_multiply <= 1);
@@ -96,8 +96,8 @@ ErrorCode KeyScan::Prepare(THD* thd, OpenTable& open, IndexState& index, Compare
   return ErrorCode::kNone;
 }
 
-// The values are in their columns' ranges, so that the search alone decides. Partitions are left
-// out: for `>` and `<` they also give rows equal to the key.
+// Prepares a key whose values are in their columns' ranges, so that the search alone decides. Not
+// for partitions, which for `>` and `<` also give rows equal to the key.
 bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
   if (op_ != CompareOp::kEq && IsPartitioned(*table_)) return false;
   if (index_->merges_partitions()) return false;
@@ -120,7 +120,7 @@ bool KeyScan::IsSingleRow() const {
          (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
 }
 
-// A write locks the row that it finds, for which the exact search is right in all servers.
+// A write locks the row that it finds, so that it may use the exact search in all servers.
 ha_rkey_function KeyScan::FlagOfEqual() const {
   return single_row_ && open_->access == Access::kRead ? kSingleRowSearch : HA_READ_KEY_EXACT;
 }
@@ -158,7 +158,7 @@ void KeyScan::PrepareEqual() {
   for (uint i = 0; i < parts_count_; ++i) {
     Part& part = parts_[i];
     checks_rows_ = checks_rows_ || part.is_prefix || part.value.is_float();
-    // A hash index finds the nearest value only, as for SQL.
+    // By a hash index only the nearest value is found, as in SQL.
     if (!part.value.is_float() || !index_->CanAnswer(CompareOp::kGe, parts_count_)) continue;
     // The search goes through all values that show the same text: a short range, checked row by
     // row.
@@ -191,8 +191,8 @@ void KeyScan::PrepareRange() {
     if (part.value.is_float()) {
       part.value.StoreFloatBound(part.field, /*upper=*/descending_ != part.reversed);
     }
-    // Behind a part that is stored only near its value the other parts say nothing about the
-    // position; nor does the part itself where a text may sort far from its first characters.
+    // After a part that is stored only near its value, the other parts say nothing about the
+    // position; nor does the part itself if its text may sort far from its first characters.
     usable = SortsByItsFront(part.field) && part.value.StoredNear(part.field) ? i + 1 : i;
     checks_rows_ = true;
     break;
@@ -211,7 +211,7 @@ bool KeyScan::MakeKey(uint parts) {
   key_length_ = 0;
   for (uint i = 0; i < parts; ++i) key_length_ += key_->key_part[i].store_length;
   key_map_ = make_prev_keypart_map(parts);
-  if (parts == 0) return true;  // For 0 bytes key_copy() would copy the whole key.
+  if (parts == 0) return true;  // Asked for 0 bytes, key_copy() would copy the whole key.
   key_image_.resize(key_length_);
   key_copy(key_image_.data(), table_->record[0], key_, key_length_);
   return true;

@@ -1,8 +1,8 @@
 // Walks an index by the key of a request: five operators, any number of leading key parts.
 //
-// Where every value fits its column the storage engine's own search does it all. Where a value does
-// not (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at or
-// before the first row that can qualify and every row is compared with the values themselves.
+// Where every value fits its column, the storage engine's own search is enough. Where a value does
+// not fit (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at
+// or before the first row that can qualify and every row is compared with the values themselves.
 //
 // Flow: Prepare, then First and Next until they return anything but 0. The row is in record[0].
 // Threads: the session's. Errors: the handler's HA_ERR_ numbers.
@@ -24,8 +24,8 @@ namespace rowsocket::engine::server {
 
 class KeyScan {
  public:
-  /// REQUIRES: for writes, the handler of the instance is initialized for the index (First does
-  /// this for reads); 1 <= key.size() <= key parts.
+  /// Prepares to find the rows by this key. REQUIRES: for writes, the handler of the instance is
+  /// initialized for the index (First does that for reads); 1 <= key.size() <= key parts.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, IndexState& index, model::CompareOp op,
                            std::span<const model::Value> key);
 
@@ -34,8 +34,8 @@ class KeyScan {
 
   /// Whether at most one row can come: `=` with all parts of a unique key.
   bool is_single_row() const { return single_row_; }
-  /// Whether rows are merged from partitions: then the handler does not know which row was read
-  /// last, and a row is changed through its position only.
+  /// Whether rows are merged from partitions: the handler then does not know which row was read
+  /// last, and a row can be changed only through its position.
   bool merges_partitions() const { return merges_; }
   /// Puts the position of the row in record[0] into handler::ref.
   void StorePosition();
@@ -63,7 +63,7 @@ class KeyScan {
 
   int Advance();
   int SkipUnqualified(int error);
-  /// Whether no row behind this one, which differs in `part`, can be equal.
+  /// Whether no row after this one, which differs in `part`, can be equal.
   bool IsPast(int order, uint part) const;
   /// How the row compares with the key; `*part`: the first part that is not equal.
   int CompareRow(uint* part);
@@ -81,8 +81,9 @@ class KeyScan {
   uint parts_count_ = 0;
   bool nothing_ = false;      ///< No row can qualify.
   bool checks_rows_ = false;  ///< The search alone does not decide.
-  /// `=` by a range: a row that is past one of the first stop_parts_ parts ends the search. Behind
-  /// a FLOAT, several values of which are equal, the next part has no order.
+  /// `=` by a range: a row that is past one of the first stop_parts_ parts ends the search. A part
+  /// after a FLOAT cannot end it, because several values of a FLOAT count as equal, across which
+  /// later parts are not in order.
   uint stop_parts_ = 0;
   bool same_key_ = false;  ///< Next asks for the next row with this key image.
   bool single_row_ = false;

@@ -13,10 +13,10 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Logins beside a change of the account are tried again so often.
+/// How many times a login is tried if its account is changed meanwhile.
 constexpr int kTriesMax = 3;
 
-/// The packet with which a client changes its user, behind the command's byte: it begins the
+/// The packet with which a client changes its user, without the byte of the command: it begins the
 /// authentication without a greeting.
 std::string ChangeUserPacket(const std::string& user) {
   std::string packet = user;
@@ -50,8 +50,8 @@ Login ServerLogins::Check(const LoginAttempt& attempt) {
 ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, bool is_last, Login* login) {
   LoginVio vio(attempt);
   LoginThd owner;
-  // At its shutdown the server waits for THDs, then frees its accounts, and ends plugins only then:
-  // a login that has a THD before the shutdown is waited for, and no login begins after it.
+  // At shutdown the server waits for THDs, then frees its accounts, and ends plugins last: it waits
+  // for a login that has a THD before the shutdown, and no login may begin later.
   if (ServerStopping() || !owner.SpeakThrough(vio.vio())) return Verdict::kRefused;
   THD* const thd = owner.get();
   unsigned host_errors = 0;
@@ -65,8 +65,8 @@ ServerLogins::Verdict ServerLogins::Try(const LoginAttempt& attempt, bool is_las
   return verdict;
 }
 
-// The server may choose an account without a name for a client, which stands for another account
-// then (a proxy user).
+// The server may also choose the account without a name for a client, which then stands for another
+// account (a proxy user).
 std::vector<ServerLogins::Candidate> ServerLogins::Candidates(THD* thd, const std::string& user) {
   std::vector<Candidate> candidates;
   if (SkipsGrantTables()) return candidates;
@@ -97,7 +97,7 @@ ServerLogins::Verdict ServerLogins::Decide(THD* thd, LoginVio& vio, const LoginA
                                        : Authenticate(thd, vio, ChangeUserPacket(attempt.user));
   std::unique_ptr<LoginTicket> ticket = TakeTicket(thd);
   const LoggedIn logged_in = LoggedInAs(thd);
-  // To the server a connection in memory may be a secure one, and not every version asks for it
+  // The server may take a connection in memory for a secure one, and not every version checks that
   // where a client changes its user.
   if (why == nullptr && opt_require_secure_transport && attempt.tls == nullptr && !attempt.is_unix)
     why = "require_secure_transport is ON";
@@ -110,7 +110,7 @@ ServerLogins::Verdict ServerLogins::Decide(THD* thd, LoginVio& vio, const LoginA
     if (!is_last) return Verdict::kChanged;
     why = "the account is being changed, or its host is that of another account, too";
   }
-  // Plugins of events are shown a failed login also where only this library refuses it.
+  // Plugins of events are shown a failed login even if only this library refuses it.
   if (why != nullptr && !thd->is_error()) {
     thd->get_stmt_da()->reset_diagnostics_area();
     my_error(ER_ACCESS_DENIED_ERROR, MYF(0), attempt.user.c_str(), ShownHost(thd),

@@ -19,30 +19,33 @@ class THD;
 
 namespace rowsocket::engine::server {
 
-/// Notes the client's address and name, as the server does for a connection of its own. Null, or
-/// why nobody may log in from there. Adds to `host_errors` where the client's host has none so far.
+/// Notes the client's address and host name, as the server does for a connection of its own.
+/// Returns null, or why nobody may log in from there. Adds to `host_errors` where the client's host
+/// has none so far.
 const char* SetClient(THD* thd, const LoginAttempt& attempt, unsigned* host_errors);
 
-/// The host of the account that SQL would choose for a user of this name; nothing where there is
-/// none.
+/// The host of the account that SQL would choose for a user of this name; without a value where
+/// there is none.
 std::optional<std::string> HostOfAccount(THD* thd, const std::string& user);
 
 /// The client's plugin that the server asks for first.
 extern const char* const kClientPlugin;
 
-/// Has the server authenticate the client, who sends `packet`, that of a change of the user. Null,
-/// or why the server refuses; an empty text where the server has said so in its log.
+/// Lets the server authenticate the client, which sends `packet` as for a change of user. Returns
+/// null, or why the server refuses; an empty text where the server has written the reason to its
+/// log.
 const char* Authenticate(THD* thd, LoginVio& vio, const std::string& packet);
 
 /// The account that the server has let in.
 struct LoggedIn {
   std::string user, host, role;
-  std::string proxy;  ///< The account that stands for it, as 'user'@'host'; empty: none does.
+  std::string proxy;  ///< The account that logged in and stands for this one, as 'user'@'host';
+                      ///< empty: none does.
   bool is_expired = false;
 };
 LoggedIn LoggedInAs(const THD* thd);
 
-/// Takes over what the server counts for the connection of this login.
+/// Takes over the server's counts for the connection of this login.
 std::unique_ptr<LoginTicket> TakeTicket(THD* thd);
 /// Why the account's limits could not be kept; null where they could.
 const char* WhyNotLimited(const LoginTicket& ticket);

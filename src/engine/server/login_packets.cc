@@ -55,7 +55,8 @@ void LoginPackets::OnPacket(unsigned char number, std::string_view payload) {
 void LoginPackets::Send(unsigned char number, std::string_view payload) {
   base::Wipe(to_server_);
   to_server_.clear();
-  // The string does not move afterwards, which would leave a copy behind.
+  // With its whole size from the start the string does not move, which would leave a copy of the
+  // password in memory.
   to_server_.reserve(kHeaderBytes + payload.size());
   to_server_.push_back(static_cast<char>(payload.size() & 0xff));
   to_server_.push_back(static_cast<char>(payload.size() >> 8 & 0xff));
@@ -65,7 +66,8 @@ void LoginPackets::Send(unsigned char number, std::string_view payload) {
   taken_ = 0;
 }
 
-// The string has its size before it gets the password: it would leave a copy behind where it grew.
+// The string gets its size before it gets the password: growing would leave a copy of the password
+// in memory.
 void GivePassword(std::string_view password, std::string* answer) {
   answer->reserve(password.size() + 1);
   answer->assign(password);

@@ -1,7 +1,7 @@
 // A THD for one login, or for the end of a connection that had logged in. No process list shows it.
 // login_calls.cc of each family defines it.
 //
-// Threads: the one that makes it, whose current THD it is while it lives.
+// Threads: only the one that makes it. While it lives, it is the current THD of that thread.
 #pragma once
 
 #include "api.h"
@@ -19,12 +19,12 @@ class LoginThd {
   THD* get() const { return thd_; }
 
   /// Lets the server speak with a client through the Vio, which outlives this object. False where
-  /// memory ran out, also for the Vio, which is null then.
+  /// memory ran out, here or for the Vio, which is then null.
   bool SpeakThrough(ServerVio* vio);
 
  private:
   THD* const thd_;
-  bool has_net_ = false;  ///< The THD has a buffer for what is spoken.
+  bool has_net_ = false;  ///< The THD has a network buffer.
 };
 
 }  // namespace rowsocket::engine::server

@@ -17,7 +17,7 @@ class LoginVio final : public LoginPackets {
   explicit LoginVio(const LoginAttempt& attempt);
   ~LoginVio() override;
 
-  /// In MySQL null where memory ran out.
+  /// In MySQL, null if memory ran out.
   ServerVio* vio() { return vio_; }
 
  private:

@@ -28,7 +28,7 @@ bool HasAnyTrigger(const TABLE& table) {
 }
 
 /// Whether a unique key other than number `except_key` has one of these columns. `except_key` is
-/// s->keys where no key is left out.
+/// s->keys to leave no key out.
 bool IsInUniqueKey(const TABLE& table, const Fields& fields, uint except_key) {
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
@@ -81,7 +81,7 @@ NotMergeable OfTable(const OpenTable& open) {
   return NotMergeable::kNone;
 }
 
-/// The columns that an update of these columns changes: ON UPDATE changes others as well.
+/// The columns that an update of these columns changes, with those that have ON UPDATE.
 Fields ChangedWith(const TABLE& table, const Fields& columns) {
   Fields changed = columns;
   for (Field** field = table.field; *field != nullptr; ++field) {

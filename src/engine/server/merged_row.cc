@@ -15,8 +15,8 @@ RowOpening MergedRow::Begin(IndexState& index, const Request& request) {
   RowOpening opening;
   opening.outcome = index.ResolveForWrite(tables_, &open);
   if (!opening.outcome.ok()) return opening;
-  // The table's own reason comes first: the keys of a versioned table have a part that no request
-  // names.
+  // The table's own reason is asked for first: keys of a versioned table have a part that no
+  // request names, and would hide that reason.
   opening.reason = index.merge_rules(tables_, *open).Of(request);
   if (opening.reason != NotMergeable::kNone) return opening;
   if (!NamesOneRow(index.key_info(*open), request.key())) {
@@ -85,7 +85,7 @@ Outcome MergedRow::Execute(const Request& request, model::RowSink& sink) {
 Outcome MergedRow::Matches(const model::Find& find, bool* found) {
   *found = exists_;
   if (find.filters.empty()) return {};
-  // A filter's value is put into its column for a moment to be compared.
+  // Comparing a filter's value puts it into its column for a moment.
   TABLE* table = open_->table;
   if (exists_) store_record(table, record[1]);
   const ErrorCode wrong = finder_.PrepareFilters(thd_.get(), *open_, *index_, find);
@@ -129,8 +129,8 @@ Outcome MergedRow::Finish(NewRow::Made made) {
 }
 
 // A BLOB column keeps the pointer to the last value that it was given. The next request for this
-// row must not overwrite these bytes, because it may be refused. `all`: behind an insert, where
-// MySQL has forgotten which columns were given when it has checked that none is missing.
+// row must not overwrite these bytes, because it may be refused. `all`: after an insert, where
+// MySQL has checked that no column is missing, and has then forgotten which columns were given.
 void MergedRow::KeepBlobs(bool all) {
   TABLE* table = open_->table;
   for (size_t i = 0; i < index_->column_fields().size(); ++i) {
@@ -251,7 +251,8 @@ Outcome MergedRow::ExecuteOn(OpenRow& row, const Request& request, model::RowSin
   uchar* const record = row.open->table->record[0];
   thd_.StartStatement(SQLCOM_UPDATE);
   thd_.SetStrict(false);
-  // open_ is null again even where memory runs out: there is no statement that Abandon could end.
+  // Sets open_ to null even if memory runs out, because there is then no statement that Abandon
+  // could end.
   struct Ending {
     ~Ending() { open = nullptr; }
     OpenTable*& open;

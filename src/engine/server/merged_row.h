@@ -1,8 +1,8 @@
 // One row in memory that several requests are executed on: locked and read once, written once.
 //
 // Flow: Begin { Takes Execute }* End, or Abandon at any time. All of it is one statement of the
-// turn's transaction. The row as the requests before left it stands in record[0]; what Begin read
-// is kept aside, for End to write the change from there.
+// turn's transaction. record[0] has the row as the requests so far have left it; what Begin read is
+// kept aside, so that End can write the change from the one to the other.
 //
 // A row that stays open while other statements run: Begin PutAside { ExecuteOn }* WriteBack. Its
 // image lies outside of the table's record buffers, so that several rows of a table may be open; it
@@ -25,7 +25,7 @@ namespace rowsocket::engine::server {
 
 /// A row that stays open while other statements run.
 struct OpenRow {
-  /// The row as requests have left it.
+  /// The row as the requests so far have left it.
   struct Image {
     bool exists = true;
     bool inserted = false;  ///< An edit has inserted the row.
@@ -37,7 +37,7 @@ struct OpenRow {
   std::vector<uchar> position;   ///< Where the table has the row: handler::ref.
   std::vector<uchar> read;       ///< The row as it was read.
   Image now;
-  Image before_unit;       ///< Valid where `unit` is the unit that is open.
+  Image before_unit;       ///< Valid if `unit` is the unit that is open.
   uint64_t unit = 0;       ///< The last unit that was executed on the row.
   uint64_t opened_in = 0;  ///< The unit within which the row was read; 0: none.
   uint64_t requests = 0;
@@ -57,7 +57,7 @@ class MergedRow {
   Outcome Execute(const model::Request& request, model::RowSink& sink);
   Outcome End();
 
-  /// Ends the statement. A row that is there stays open, in `*row`. REQUIRES: is_open().
+  /// Ends the statement. A row that exists stays open, in `*row`. REQUIRES: is_open().
   Outcome PutAside(OpenRow* row);
   /// Executes the request on a row that was put aside. REQUIRES: no statement of the session is
   /// open.
@@ -65,12 +65,12 @@ class MergedRow {
   /// Writes the row, if it has changed. REQUIRES: no statement of the session is open.
   Outcome WriteBack(OpenRow& row);
 
-  /// Closes the row where the turn is rolled back.
+  /// Closes the row without writing it, because the turn is rolled back.
   void Abandon();
 
  private:
-  /// The bytes of a BLOB column that requests have set: those of the row now, and room for the next
-  /// value.
+  /// The bytes of a BLOB column that requests have set: the present value, and room for the next
+  /// one.
   struct BlobBytes {
     std::string bytes[2];
     unsigned current = 0;
@@ -82,7 +82,7 @@ class MergedRow {
   Outcome Edit(const model::Edit& edit);
   Outcome Finish(NewRow::Made made);
   Outcome InsertEdited(const model::Edit& edit, std::span<const model::CellChange> changes);
-  /// Whether the row is there and meets the filters.
+  /// Whether the row exists and meets the filters.
   Outcome Matches(const model::Find& find, bool* found);
   void MarkColumns();
   void TakeUp(const OpenRow& row);
@@ -102,11 +102,12 @@ class MergedRow {
 
   OpenTable* open_ = nullptr;
   IndexState* index_ = nullptr;
-  bool existed_ = false;   ///< The row was there when it was read.
-  bool exists_ = false;    ///< The row is there now.
+  bool existed_ = false;   ///< The row existed when it was read.
+  bool exists_ = false;    ///< The row exists now.
   bool inserted_ = false;  ///< The present row is one that an edit has inserted.
   std::vector<uchar> read_;
-  std::vector<uchar> renewed_;    ///< The row before an edit that makes it anew.
+  std::vector<uchar> renewed_;    ///< The row as it was before an edit that deletes it and inserts
+                                  ///< it anew.
   std::vector<BlobBytes> blobs_;  ///< By opened column.
 };
 

@@ -27,7 +27,7 @@ struct ComparingSink final : model::RowSink {
   bool equal = false;
 };
 
-/// A decimal without the zeros that do not count.
+/// A decimal number without leading and trailing zeros that do not count.
 std::string_view Significant(std::string_view number, bool* is_negative) {
   *is_negative = number.starts_with('-');
   if (*is_negative) number.remove_prefix(1);
@@ -38,7 +38,7 @@ std::string_view Significant(std::string_view number, bool* is_negative) {
   return number;
 }
 
-/// Whether a DOUBLE is this integer, of which it may have rounded the last digits.
+/// Whether a DOUBLE is exactly this integer, although it may have rounded the last digits.
 bool IsExactly(double number, std::string_view integer) {
   char digits[512];
   const int size = snprintf(digits, sizeof(digits), "%.0f", number);
@@ -86,7 +86,7 @@ bool HoldsBytes(const Field& field) {
          (type == MYSQL_TYPE_STRING || type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB);
 }
 
-/// Whether the server may store a value shorter or longer without an error: CHAR and BINARY, and
+/// Whether the server may store a shorter or longer value without an error: in CHAR and BINARY, and
 /// blanks beyond the end of a VARCHAR.
 bool MayPadOrTrim(const Field* field, std::string_view text) {
   if (field->real_type() == MYSQL_TYPE_STRING) return true;
@@ -152,7 +152,7 @@ bool NewRow::KeepsKey(const TABLE& table, const IndexState& index, const model::
 }
 
 // As in SQL, a VIRTUAL column is computed only where something needs it: a column whose expression
-// fails is no reason to refuse the row.
+// would fail is no reason to refuse the row.
 void NewRow::PrepareUpdate(TABLE* table, const IndexState& index) {
   for (Field** field = table->field; *field != nullptr; ++field) {
     if (!IsGenerated(**field)) bitmap_set_bit(table->read_set, NumberOf(**field));
@@ -221,10 +221,10 @@ Step NewRow::AddTo(Field* field, const model::Find& find, size_t i) {
   return AddToField(thd_.get(), field, find.modifications[i], subtract);
 }
 
-// `-` leaves a row alone as a whole where any of its columns would change its sign. Where a column
-// was refused before such a column was reached, the columns behind it are tried as well, so that
-// the answer does not depend on their order. If none of them would change its sign, the refused
-// column is tried once more, which puts its error into the diagnostics area again.
+// `-` leaves a whole row alone if any of its columns would change its sign. If a column is refused
+// first, the columns after it are tried as well, so that the answer does not depend on their order.
+// If none of them would change its sign, the refused column is tried once more, which puts its
+// error into the diagnostics area again.
 bool NewRow::IsLeftAlone(TABLE* table, const std::vector<uint>& fields, const model::Find& find,
                          size_t refused) {
   if (find.modification != Modification::kDecrement) return false;
@@ -249,7 +249,8 @@ bool NewRow::StoreChange(Field* field, const CellChange& change) {
   return StoreExactly(field, change.value);
 }
 
-// An integer that does not fit an integer column fails by itself; a fraction would be rounded.
+// An integer that does not fit an integer column is refused anyway; only a fraction would be
+// rounded.
 bool NewRow::StoreTold(Field* field, const model::Value& value) {
   if (HoldsBytes(*field)) return StoreExactly(field, value);
   if (!StoreCell(thd_.get(), field, value)) return false;
@@ -260,8 +261,9 @@ bool NewRow::StoreTold(Field* field, const model::Value& value) {
   return IsSame(field, stored.equal && field->real_type() != MYSQL_TYPE_FLOAT);
 }
 
-// Strict conversions take what `=` does not find again: an ENUM's number, digits that DECIMAL
-// rounds. A text without the blanks at its end is found where the collation ignores these.
+// Strict conversions accept values that `=` does not find again: an ENUM's number, digits that
+// DECIMAL rounds. A text that has lost the blanks at its end is found if the collation ignores
+// them.
 bool NewRow::StoreKey(Field* field, const model::Value& value) {
   const bool may_lose_blanks = field->charset() != &my_charset_bin && value.text().ends_with(' ');
   if (HoldsBytes(*field) && !may_lose_blanks) return StoreExactly(field, value);

@@ -1,9 +1,9 @@
 // Makes rows in memory as the server's own INSERT and UPDATE make them: conversion, DEFAULT, ON
 // UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table. What all
-// servers do alike is in new_row.cc, the rest in one new_row_rules.cc for each family.
-// Flow of an update: record[0] holds the row as it is; Modify or Change makes the new row of it and
-// leaves the old row in record[1]. Conversions are strict from then on.
-// Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.
+// servers do alike is in new_row.cc, the rest in one new_row_rules.cc for each family. Flow of an
+// update: record[0] holds the present row; Modify or Change turns it into the new row, and leaves
+// the old one in record[1]. Conversions are strict from then on. Threads: the session's. Errors:
+// kRefused or false; the reason is in the THD's diagnostics area.
 #pragma once
 
 #include <span>
@@ -17,7 +17,8 @@
 
 namespace rowsocket::engine::server {
 
-/// While an ExplicitZero lives, 0 is a value like any other in a column that generates its values.
+/// While an ExplicitZero lives, 0 is an ordinary value in a column that otherwise generates a value
+/// for 0.
 class ExplicitZero {
  public:
   explicit ExplicitZero(THD* thd) : thd_(thd), mode_(thd->variables.sql_mode) {
@@ -36,7 +37,7 @@ class NewRow {
  public:
   enum class Made : uint8_t {
     kChanged,
-    kSame,       ///< The row counts as modified, but there is nothing to write.
+    kSame,       ///< The row counts as modified, although there is nothing to write.
     kLeftAlone,  ///< A decrement would change a sign: the row does not count as modified.
     kRefused,
   };
@@ -52,29 +53,30 @@ class NewRow {
 
   /// Makes a row of these values of the opened columns.
   bool Insert(TABLE* table, const IndexState& index, std::span<const model::Value> values);
-  /// Makes a row as Insert does, after a first row with as many values in one statement.
+  /// Makes a row as Insert does, after Insert has made one with as many values in the same
+  /// statement.
   bool InsertAnother(TABLE* table, const IndexState& index, std::span<const model::Value> values);
   /// Makes a row of an edit's key and these values of the opened columns.
   bool InsertEdited(TABLE* table, const IndexState& index, const model::Edit& edit,
                     std::span<const model::CellChange> changes);
-  /// Ends what Insert or InsertEdited has begun, when the row is written or is not to be: while an
-  /// insert is under way, the server takes NULL for the AUTO_INCREMENT column as 0.
+  /// Ends what Insert or InsertEdited has begun. Call when the row is written, or will not be:
+  /// during an insert, the server takes NULL for the AUTO_INCREMENT column as 0.
   static void EndInsert(TABLE* table);
-  /// Whether the changes leave the columns of the index alone, where the edit wants that.
+  /// False where the edit wants the columns of the index left alone, and the changes do not.
   static bool KeepsKey(const TABLE& table, const IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes);
 
  private:
   // Each family of servers defines these, in new_row_rules.cc of its folder.
 
-  /// Marks the columns that an insert reads and writes beside those that are given, and calls
+  /// Marks the columns that an insert reads and writes besides those that are given, and calls
   /// StartInsert.
   bool PrepareInsert(TABLE* table);
   /// Makes record[0] a row without any value given.
   bool StartInsert(TABLE* table);
-  /// Adds to a row with the values given what the server adds, and checks the row.
+  /// Adds what the server adds to a row of given values, and checks the row.
   bool CompleteInsert(TABLE* table);
-  /// Marks the columns that an update reads and writes beside those that are given.
+  /// Marks the columns that an update reads and writes besides those that are given.
   static void MarkUpdate(TABLE* table);
   Made CompleteUpdate(TABLE* table);
 
@@ -87,9 +89,10 @@ class NewRow {
   bool StoreChange(Field* field, const model::CellChange& change);
   bool StoreExactly(Field* field, const model::Value& value);
   bool StoreTold(Field* field, const model::Value& value);
-  /// Stores a key part of a row that is made: the key finds the row then, or this fails.
+  /// Stores a key part of a new row. Fails if the key would not find the row afterwards.
   bool StoreKey(Field* field, const model::Value& value);
-  /// Returns `is_same`. Refuses the value where that is false, as the field holds another one.
+  /// Returns `is_same`. If it is false, the field holds another value than was given, which is an
+  /// error.
   static bool IsSame(const Field* field, bool is_same);
 
   SessionThd& thd_;

@@ -15,7 +15,8 @@ using model::Request;
 
 namespace {
 
-/// A session keeps the memory of as many rows as it had open.
+/// Larger rows do not stay open, because a session keeps the memory of as many rows as it has ever
+/// had open.
 constexpr size_t kRowBytesMax = 8192;
 
 bool HasKey(const OpenRow& row, std::span<const model::Value> key) {
@@ -46,7 +47,7 @@ bool Erases(const Request& request) {
 
 }  // namespace
 
-// A row that is gone in memory must not be looked for by a foreign key of another table. BLOBs and
+// A row that was deleted in memory must not be found by a foreign key of another table. BLOBs and
 // generated columns have bytes outside of the record, which the next statement frees.
 bool OpenRows::MayStay(IndexState& index, const Request& request, OpenTable** open) {
   if (!request.names_one_row() || !index.ResolveForWrite(tables_, open).ok()) return false;
@@ -86,7 +87,8 @@ Outcome OpenRows::CloseRowsReachedBy(IndexState& index, const Request& request, 
       else if (!MayStay(index, request, &open))
         reason = ClosedBy::kWrite;
     } else if (request.is_write()) {
-      // A request whose table cannot be opened now must not find it opened an instant later.
+      // If the table cannot be opened now, the request must not find it open an instant later, so
+      // all rows are closed.
       if (written == nullptr) {
         const Outcome outcome = index.ResolveForWrite(tables_, &written);
         if (!outcome.ok()) return outcome;
@@ -128,7 +130,7 @@ Outcome OpenRows::Open(IndexState& index, const Request& request, OpenRow** row)
     if (!outcome.ok() || opened.open == nullptr) return outcome;
     const size_t other = At(opened.position, opened.open);
     if (other == count_) break;
-    // What was read is older than the row in memory.
+    // The row that was read is older than the one in memory.
     const Outcome closed = Close(other, ClosedBy::kSameRow);
     if (!closed.ok()) return closed;
     std::swap(rows_[count_], rows_[count_ + 1]);
@@ -211,7 +213,7 @@ bool OpenRows::EndUnit(bool keep) {
   for (size_t i = 0; i < count_;) {
     OpenRow& row = *rows_[i];
     if (row.opened_in == unit_) {
-      // What was read within the unit may be what the unit has written.
+      // A row that was read within the unit may be one that the unit has written.
       Drop(i);
       continue;
     }

@@ -1,11 +1,11 @@
 // The rows of a turn that stay open while other statements and units run (S13): each is locked and
-// read once, changed in memory by the requests that name it, and written once, when something else
-// needs its table or at the turn's end.
+// read once, changed in memory by the requests that name it, and written once, when another
+// statement needs its table, or at the turn's end.
 //
-// Two names may mean one row: a row is opened only when no open row has its position. What reaches
-// a table otherwise has the table's open rows closed first (CloseRowsReachedBy), and so has a write
-// that may reach the table by a foreign key: one of the tables that the server opens for that
-// write.
+// Two names may mean one row: a row is opened only when no open row has its position. Before a
+// request reaches a table in another way, the table's open rows are closed (CloseRowsReachedBy). So
+// they are before a write that may reach the table by a foreign key, because the server opens the
+// table for that write.
 //
 // A unit that is taken back puts the images of its rows back. A row that earlier units have changed
 // and that had to be written within the unit is lost with it, and the turn has to run again;
@@ -27,24 +27,23 @@ class OpenRows {
 
   bool empty() const { return count_ == 0; }
 
-  /// The open row that the request names and can be executed on; null: none.
+  /// The open row that the request names, and on which it can be executed; null: none.
   OpenRow* Find(const IndexState& index, const model::Request& request);
-  /// Closes the open rows that the request reaches otherwise. `locks`: the request is executed on
-  /// the newest rows, which it locks. REQUIRES: no statement is open.
+  /// Closes the open rows that the request reaches in another way than by their names. `locks`: the
+  /// request is executed on the newest rows, which it locks. REQUIRES: no statement is open.
   Outcome CloseRowsReachedBy(IndexState& index, const model::Request& request, bool locks);
-  /// Opens the row that the request names, where requests can be merged on it: `*row` stays null
-  /// where they cannot, or where there is no such row. REQUIRES: CloseRowsReachedBy; no statement
-  /// is open.
+  /// Opens the row that the request names, if requests can be merged on it; `*row` stays null if
+  /// they cannot, or if there is no such row. REQUIRES: CloseRowsReachedBy; no statement is open.
   Outcome Open(IndexState& index, const model::Request& request, OpenRow** row);
   Outcome Execute(OpenRow& row, const model::Request& request, model::RowSink& sink);
   /// Writes and closes all rows.
   Outcome CloseAll(ClosedBy reason);
-  /// Closes all rows where the turn is rolled back.
+  /// Closes all rows without writing them, because the turn is rolled back.
   void Abandon();
 
   Outcome BeginUnit();
-  /// Ends the unit, and puts back the images of its rows where it is taken back. False: a row is
-  /// lost with the unit.
+  /// Ends the unit; if it is taken back, puts back the images of its rows. False: a row is lost
+  /// with the unit.
   bool EndUnit(bool keep);
 
   /// Whether a row of the index's table is open.
@@ -53,11 +52,12 @@ class OpenRows {
   OpenRowTally TakeTally();
 
  private:
-  /// Whether the row that the request names may be open while it is executed; `*open` is its table.
+  /// Whether the row that the request names may stay open while other statements run; `*open` is
+  /// its table.
   bool MayStay(IndexState& index, const model::Request& request, OpenTable** open);
   Outcome Close(size_t at, ClosedBy reason);
   void Drop(size_t at);
-  /// The place of the open row with this position in the instance; count_: there is none.
+  /// The index in rows_ of the open row with this position in the instance; count_: there is none.
   size_t At(const std::vector<uchar>& position, const OpenTable* open) const;
 
   Tables& tables_;

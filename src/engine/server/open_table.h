@@ -1,4 +1,4 @@
-// One open instance of a table, with what is known of it for as long as it is open.
+// One open instance of a table, with what the session knows about it while it is open.
 //
 // Threads: the session's. Lifetime: until Tables::CloseAll.
 #pragma once
@@ -42,7 +42,7 @@ struct OpenTable {
   std::vector<TABLE*> tables;
   OpenTableOwn own;
 
-  /// A copy of the text, which stays where it is while the table is open.
+  /// Makes a copy of the text that lives as long as the table is open.
   const char* Keep(std::string_view text) {
     return names.emplace_back(std::make_unique<std::string>(text))->c_str();
   }

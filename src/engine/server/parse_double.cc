@@ -9,10 +9,10 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// The number half way between two DOUBLEs has at most 767 digits: behind so many digits it only
+/// A number half way between two DOUBLEs has at most 767 digits: after that many digits, it only
 /// matters whether all others are 0.
 constexpr size_t kRealDigitsMax = 800;
-/// The server's function takes larger exponents for this one, too.
+/// The server's function takes larger exponents for this one.
 constexpr int kExponentMax = 19'999;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -25,7 +25,8 @@ ParsedDouble Convert(std::string_view text) {
   return real;
 }
 
-/// The exponent at `*at`, which is then behind it; 0, with `*at` unchanged, where there is none.
+/// Reads the exponent at `*at`, and moves `*at` to its end; 0, with `*at` unchanged, if there is
+/// none.
 int TakeExponent(std::string_view text, size_t* at) {
   size_t digit = *at;
   if (digit == text.size() || (text[digit] != 'e' && text[digit] != 'E')) return 0;
@@ -59,7 +60,7 @@ ParsedDouble ParseDoublePrefix(std::string_view text) {
   const size_t left_out = end - begin - kRealDigitsMax;
   const std::string_view rest = text.substr(begin + kRealDigitsMax, left_out);
   const bool has_more = rest.find_first_not_of('0') != std::string_view::npos;
-  // Behind so many digits the server's function ignores the digits behind the point.
+  // After that many digits, the server's function ignores the digits after the point.
   if (end < text.size() && text[end] == '.') end = behind_digits(end + 1);
   // One more digit stands for all digits left out, and the exponent makes up for the others.
   const int64_t exponent = TakeExponent(text, &end) + static_cast<int64_t>(left_out) - 1;

@@ -1,8 +1,8 @@
-// Reads an index of a partitioned table in order, partition by partition, as the server's own
-// merging does; but also where the index has virtual columns. The server computes these only in a
-// row that is read into record[0], so that its merging compares whatever its other buffers hold.
-// One .cc for each family of servers; MySQL's own merging compares virtual columns as well, so that
-// there nothing is merged here.
+// Reads an index of a partitioned table in order by merging its partitions, as the server itself
+// does, but correctly where the index has virtual columns. MariaDB computes those only in a row
+// that is read into record[0], so that its own merging compares stale bytes of other buffers. One
+// .cc for each family of servers; MySQL's own merging compares virtual columns rightly, so that its
+// .cc merges nothing.
 //
 // Flow: Begin, First, then Next until one returns an error number. The row is in record[0].
 // Threads: the session's. Lifetime: of a scan; the partitions' cursors belong to the table's
@@ -21,7 +21,7 @@ class PartitionMerge {
  public:
   void Begin(TABLE* table, uint key, bool descending);
 
-  /// Begins at the first row by the key; with a `key_map` of 0 at the end of the index that comes
+  /// Begins at the first row by the key; with a `key_map` of 0, at whichever end of the index comes
   /// first in the order.
   int First(const uchar* key_image, key_part_map key_map, ha_rkey_function flag);
   int Next();
@@ -35,7 +35,7 @@ class PartitionMerge {
   struct Candidate {
     uint partition = 0;
     std::vector<uchar> row;
-    std::vector<uchar> key;  ///< Key image of the index, and of a clustered primary key behind it.
+    std::vector<uchar> key;  ///< Key image of the index, then that of a clustered primary key.
   };
 
   handler* Child(uint partition) const;

@@ -2,16 +2,14 @@
 // servers do alike is in privileges.cc, the rest in one privileges.cc for each family.
 //
 // Flow: TryLook -> on_database() -> TryLock LookAtTable { on_table() | on_some_column() |
-//       on_column() } Unlock
-// An account has what a SQL session of it has right after its login: by its own grants; in MariaDB
-// by PUBLIC and by the Account's role; in MySQL by the roles that a login activates (default roles,
-// mandatory ones, or all), less what was revoked partially. The server has changed its
-// grants in memory before it answers the statement that changed them, so that a look that begins
-// after the answer sees the change.
-// Threads: the owner's, which has a THD. Locks: a lock that a GRANT holds until a replica has
-// acknowledged, or until its event is in the binary log, is only tried. MariaDB's LOCK_grant is
-// such a lock, which TryLook needs not; in MySQL the metadata lock of the accounts' caches, which
-// every look needs.
+// on_column() } Unlock An account has what a SQL session of it has right after its login: by its
+// own grants; in MariaDB by PUBLIC and by the Account's role; in MySQL by the roles that a login
+// activates (default roles, mandatory ones, or all), less what was revoked partially. The server
+// has changed its grants in memory before it answers the statement that changed them, so that a
+// look that begins after the answer sees the change. Threads: the owner's, which has a THD. Locks:
+// a lock that a GRANT holds until a replica has acknowledged, or until its event is in the binary
+// log, is never waited for. In MariaDB that is LOCK_grant, which TryLook does not need; in MySQL it
+// is the metadata lock of the accounts' caches, which every look needs.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +29,7 @@ inline constexpr Privileges kInsert = 2;
 inline constexpr Privileges kUpdate = 4;
 inline constexpr Privileges kDelete = 8;
 
-/// A privilege as GRANT has it, and as this library has it.
+/// A privilege as the server has it, and as this library has it.
 struct PrivilegeBit {
   ServerPrivileges of_server;
   Privileges bit;
@@ -39,15 +37,15 @@ struct PrivilegeBit {
 inline constexpr PrivilegeBit kPrivilegeBits[] = {
     {SELECT_ACL, kSelect}, {INSERT_ACL, kInsert}, {UPDATE_ACL, kUpdate}, {DELETE_ACL, kDelete}};
 
-/// Why no account's rights can be known here; empty where they can.
+/// Why the rights of accounts cannot be known on this server; empty where they can.
 std::string WhyNoRights();
 
-/// Whether the server has the account. False where the server does not look at accounts at all
+/// Whether the server has the account. False if the server does not look at accounts at all
 /// (skip-grant-tables). May wait for a statement that changes accounts.
 bool HasAccount(const model::Account& account);
 
-/// The role that a login of the account would set; empty: none, or in MySQL that the roles are
-/// looked up with the grants. Asks by SQL, and may wait for a statement that locks the grant
+/// The role that a login of the account would set; empty: no role, and always in MySQL, where roles
+/// are looked up with the grants. Asks by SQL, and may wait for a statement that locks the grant
 /// tables.
 std::string DefaultRole(const model::Account& account);
 
@@ -61,9 +59,9 @@ class PrivilegeReader {
   /// Whether grants may have changed since the last call. True where the server does not tell.
   bool MayHaveChanged();
 
-  /// Looks at the account and its roles. `*found` is false where there is no such account any more,
-  /// so that it has no privileges. The names must live until Unlock. False: a statement that
-  /// changes grants is under way.
+  /// Looks at the account and its roles. `*found` is false if the account is gone, and so has no
+  /// privileges. The names must live until Unlock. False: a statement that changes grants is under
+  /// way.
   bool TryLook(const model::Account& account, const std::string& db, bool* found);
   /// The privileges on all tables of the database.
   Privileges on_database() const { return on_database_; }
@@ -75,7 +73,7 @@ class PrivilegeReader {
   /// Looks at the privileges on the table.
   void LookAtTable(const std::string& table);
   Privileges on_table() const { return on_table_; }
-  /// The privileges on the table or on one of its columns at least.
+  /// The privileges on the table, or on at least one of its columns.
   Privileges on_some_column() const { return on_some_column_; }
   Privileges on_column(const Field& field);
   void Unlock();
@@ -85,8 +83,8 @@ class PrivilegeReader {
   void Close();
 
  private:
-  /// What the family keeps: the server's own idea of the account, and of what it may. Made when it
-  /// is first asked for, on the owner's thread.
+  /// The family's own part: how the server itself represents the account and its rights. Made when
+  /// it is first asked for, on the owner's thread.
   PrivilegeReaderOwn& own();
 
   std::unique_ptr<PrivilegeReaderOwn> own_;
@@ -96,14 +94,14 @@ class PrivilegeReader {
   Privileges on_some_column_ = 0;
 };
 
-// What privileges.cc and those of the families ask of each other.
+// Functions that privileges.cc and the families' privileges.cc share.
 
-/// Whether grants can be for something of this name. The server keeps grants by texts that end with
-/// a NUL, so that a name with a NUL in it would be taken for a shorter one.
+/// Whether there can be grants for a thing of this name. The server keeps grants by texts that end
+/// with a NUL, so that a name with a NUL in it would be taken for a shorter one.
 bool CanHaveGrants(const std::string& name);
 /// Whether the server can have an account of these names.
 bool CanBeAccount(const model::Account& account);
-/// Our privileges for those that the server's GRANT knows.
+/// This library's privileges for those of the server's GRANT.
 Privileges BitsOf(ServerPrivileges all);
 
 }  // namespace rowsocket::engine::server

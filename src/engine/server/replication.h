@@ -14,16 +14,16 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether a replication source is configured (CHANGE MASTER, CHANGE REPLICATION SOURCE), also
-/// where its threads are stopped. RESET SLAVE ALL or RESET REPLICA ALL removes it.
+/// Whether a replication source is configured (CHANGE MASTER, CHANGE REPLICATION SOURCE), even if
+/// its threads are stopped. RESET SLAVE ALL or RESET REPLICA ALL removes it.
 bool HasReplicationSource();
 
-/// What the server says of itself, from its memory alone.
+/// What the server says about itself, without a look at tables.
 model::Health ReadHealth();
 
 /// MariaDB: the last transaction of each replication domain in this server's binary log, as
 /// @@gtid_binlog_pos. MySQL: the transactions that this server has executed, as @@gtid_executed
-/// without line breaks. Empty where there is none.
+/// without line breaks. Empty if there is none.
 std::string BinlogPosition();
 
 /// Whether this server has executed the transaction, or a later one of its domain. False in MySQL,
@@ -38,7 +38,7 @@ enum class SourceState : uint32_t { kNone, kRunning, kConnecting, kStopped };
 
 inline constexpr uint32_t kUnknownLag = std::numeric_limits<uint32_t>::max();
 
-/// All sources together: the state of the one that fares worst, and the longest lag.
+/// All sources together: the worst state of a source, and the longest lag.
 struct Sources {
   SourceState state = SourceState::kNone;
   uint32_t lag_s = 0;
@@ -49,13 +49,13 @@ struct Sources {
   }
 };
 
-/// What replication.cc asks of each family: the sources as of now, or none where a statement (STOP
-/// REPLICA, STOP ALL SLAVES) holds their lock. `last` is what the look before has seen: a source
-/// whose own lock is held has the lag of then.
+/// The present state of the sources, from each family's replication.cc; without a value while a
+/// statement (STOP REPLICA, STOP ALL SLAVES) holds their lock. `last` is what the last call has
+/// returned: a source whose own lock is held keeps the lag of that call.
 std::optional<Sources> TryReadSources(const Sources& last);
 /// How many seconds the change that is executed here is behind its source's, as SHOW REPLICA STATUS
-/// works it out. `stamp` is when the source made it, by its own clock, which is `difference`
-/// seconds behind this one's; 0: there is none.
+/// works it out. `stamp` is when the source made the change, by its own clock, which is
+/// `difference` seconds behind this server's; 0: no change is being executed.
 uint32_t LagSince(int64_t stamp, int64_t difference);
 
 }  // namespace rowsocket::engine::server

@@ -14,7 +14,7 @@ namespace {
 
 bool Has(Privileges privileges, Privileges wanted) { return (wanted & ~privileges) == 0; }
 
-/// Whether the first `count` of them have what is wanted.
+/// Whether each of the first `count` has the privileges that are wanted.
 bool FirstHave(const std::vector<Privileges>& each, size_t count, Privileges wanted) {
   count = std::min(count, each.size());
   return std::all_of(each.begin(), each.begin() + static_cast<ptrdiff_t>(count),
@@ -30,7 +30,7 @@ Privileges NeedsOfFind(const model::Find& find) {
     case Modification::kNone:
       return kSelect;
     case Modification::kDelete:
-      // Without a key nothing is read of the rows, unless they are answered.
+      // Without a key, no column of the rows is read unless they are part of the answer.
       return find.key.empty() && !find.wants_pre_images ? kDelete : kDelete | kSelect;
     case Modification::kUpdate:
     case Modification::kIncrement:
@@ -116,7 +116,7 @@ bool Rights::AllowEdit(const model::Edit& edit) const {
   });
 }
 
-// Where several accounts of one turn share a place, there are too few places.
+// If several accounts of one turn share a slot, there are too few slots.
 Rights& RightsKept::Of(uint64_t account_id, uint64_t grants_seen) {
   if (rights_.empty()) rights_.resize(model::kRightsKeptMin);
   for (;;) {

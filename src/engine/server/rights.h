@@ -1,8 +1,8 @@
 // What an account may do through an opened index, as one look at the server's grants has found it,
-// and what a request needs of that.
+// and which privileges a request needs.
 //
-// Threads: the session's. Lifetime: a look counts in the turn in which it was made, and in later
-// ones as judge.h says.
+// Threads: the session's. Lifetime: a look counts in its own turn, and in later ones as judge.h
+// says.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Rights {
   Privileges denied_on_all = 0;   ///< Privileges that the account has on no column of the table.
   std::vector<Privileges> columns, filters, key;  ///< By opened column, filter column, key part.
 
-  /// Begins a look of the account: nothing of an earlier one is left.
+  /// Begins a look at the account's grants, and forgets the earlier look.
   void Begin(uint64_t account_id, uint64_t seen, uint64_t of_generation);
   /// Notes that the account has these privileges on the whole table.
   void SetTable(Privileges privileges) { on_all_opened = on_table = on_some_column = privileges; }
@@ -41,18 +41,18 @@ struct Rights {
   bool AllowEdit(const model::Edit& edit) const;
 };
 
-/// The privileges that the request needs, on whatever columns.
+/// The privileges that the request needs, on any columns.
 Privileges NeedsOf(const model::Request& request);
 
-/// The looks of the last accounts that used an index.
+/// Keeps the looks of the last accounts that used an index.
 class RightsKept {
  public:
-  /// The place for a look of this account, which may hold an older look, or that of another
+  /// The slot for a look of this account, which may still hold an older look, or that of another
   /// account.
   Rights& Of(uint64_t account_id, uint64_t grants_seen);
 
  private:
-  std::vector<Rights> rights_;  ///< By the account's id; as many as a power of 2.
+  std::vector<Rights> rights_;  ///< By the account's id; their number is a power of 2.
 };
 
 }  // namespace rowsocket::engine::server

@@ -27,7 +27,7 @@ ErrorCode RowFinder::Prepare(THD* thd, OpenTable& open, IndexState& index,
 }
 
 // An IN list is prepared before any row is read, so that an index that cannot answer, or a value
-// that has no place in the order, is refused first. For `=` the first value of the list stands for
+// without a place in the order, is refused first. For `=` the first value of the list stands for
 // all.
 ErrorCode RowFinder::PrepareScan() {
   const model::Find& find = *find_;

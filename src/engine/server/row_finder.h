@@ -13,7 +13,7 @@ namespace rowsocket::engine::server {
 
 class RowFinder {
  public:
-  /// Prepares to find the rows of `find`, which is used until the last Next. REQUIRES: as
+  /// Prepares to find the rows of `find`, which must live until the last Next. REQUIRES: as
   /// KeyScan::Prepare.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, IndexState& index, const model::Find& find);
 
@@ -37,7 +37,7 @@ class RowFinder {
   enum class Verdict : uint8_t { kTake, kSkip, kStop };
 
   model::ErrorCode PrepareFilters();
-  /// The fault of a filter's value for its column. REQUIRES: PrepareFilters.
+  /// The error of a filter's value that does not suit its column. REQUIRES: PrepareFilters.
   model::ErrorCode CheckFilters() const;
   model::ErrorCode PrepareScan();
   int NextCandidate();

@@ -9,12 +9,12 @@ namespace rowsocket::engine::server {
 
 enum class LogLevel : uint8_t { kNote, kWarning, kError };
 
-/// Write a message that is formatted as printf does, with the library's name in front.
+/// These three write a message that is formatted as printf does it, after the library's name.
 void LogNote(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void LogWarning(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void LogError(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/// Writes one line. Each server has a function of its own for that.
+/// Writes one line, by a function of the server's family.
 void WriteToLog(LogLevel level, const char* line);
 
 }  // namespace rowsocket::engine::server

@@ -1,7 +1,6 @@
 // The server's TLS: its certificate, key, ciphers and certificate authorities, as the variables
-// ssl_* give them and FLUSH SSL, in MySQL ALTER INSTANCE RELOAD TLS, renews them. What all servers
-// do alike is in server_tls.cc, the rest in one server_tls.cc for each family.
-// Threads: any.
+// ssl_* name them. FLUSH SSL, in MySQL ALTER INSTANCE RELOAD TLS, loads them anew. What all servers
+// do alike is in server_tls.cc, the rest in one server_tls.cc for each family. Threads: any.
 #pragma once
 
 #include <string>
@@ -14,15 +13,15 @@ namespace rowsocket::engine::server {
 /// no certificate.
 ssl_st* NewServerSsl();
 
-/// Why connections cannot have the server's TLS, with the variables to change; empty where they
-/// can. A server that is starting may not know yet whether they can.
+/// Why connections cannot have the server's TLS, with the variables to change; empty if they can. A
+/// server that is starting may not know yet.
 std::string WhyNoTls();
 
 /// The text of a global variable; empty where the server has no such variable.
 std::string TextOfVariable(const char* name);
 
-/// Whether the server has been told which certificate authorities it trusts. Without these, all
-/// that the operating system trusts are trusted.
+/// Whether the server has been told which certificate authorities it trusts. Otherwise it trusts
+/// all authorities that the operating system trusts.
 bool HasOwnAuthorities();
 
 }  // namespace rowsocket::engine::server

@@ -16,19 +16,19 @@ using model::ErrorCode;
 
 namespace {
 
-/// How often a thread that waits for the server's start looks whether it is to end instead.
+/// How often a thread that waits for the server's start checks whether it is to end instead.
 constexpr ulonglong kStartPollNs = 50'000'000;
 /// The pause between two tries of a session that has lost its THD to make another one.
 constexpr std::chrono::milliseconds kNoMemoryPause{100};
 
-// Folds the case of a name. A text that is no name stays as it is, and is refused later: folding
-// would stop at its first wrong byte.
+/// Folds the case of a name. A text that is no name stays as it is, and is refused later: folding
+/// would stop at its first wrong byte.
 void Fold(std::string* name) {
   if (!IsWellFormed(*files_charset_info, *name) || name->find('\0') != std::string::npos) return;
   FoldCase(files_charset_info, name);
 }
 
-/// The outcome of a commit for whose events the binary log has no room.
+/// The outcome of a commit whose events do not fit into the binary log.
 Outcome TooLarge() {
   return Outcome::Make(Outcome::Result::kTooLarge, model::Error::Engine(ER_TRANS_CACHE_FULL));
 }
@@ -95,9 +95,9 @@ void ServerSession::FollowVariables() {
   if (thd_.RefreshVariables()) tables_.CloseAll();
 }
 
-// MySQL's table cache keeps the expressions as they were resolved. So a table that is opened
-// outside of a turn must not be opened with the variables of an earlier turn. Within a turn neither
-// the tables nor the THD may change under what has been executed: its statements and rows are open.
+// MySQL's table cache keeps the expressions as they were resolved, so that a table opened outside
+// of a turn must not be opened with the variables of an earlier turn. Within a turn, neither the
+// tables nor the THD may change, because statements and rows of the turn are open.
 void ServerSession::BringUpToDate() {
   if (stage_ != Stage::kIdle) return;
   Recover();
@@ -106,7 +106,8 @@ void ServerSession::BringUpToDate() {
 
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
   if (stage_ == Stage::kIdle) Recover();
-  // An open is judged by the grants of now, and a wait in vain for the open before does not count.
+  // An open is judged by the present grants, and may wait for their lock even if the open before
+  // has given up its wait.
   judge_.LookAnew();
   Outcome outcome = judge_.MayOpen(lower_case_table_names == 0 ? names : Folded(names), account);
   Classify(&outcome);
@@ -185,9 +186,9 @@ void ServerSession::BeginTurn(bool writes) {
   if (refuses_waits_) RefuseWaits(false);
   prepared_ = Outcome();
   THD* thd = thd_.get();
-  // The id of a transaction in the binary log is the query id of its first statement, which may be
-  // a find. With the query id of another transaction, a crash could commit a transaction that no
-  // replica has.
+  // The binary log identifies a transaction by the query id of its first statement, which may be a
+  // find. If two transactions had one query id, the recovery from a crash could commit a
+  // transaction that no replica has.
   if (writes)
     thd_.SetTime();
   else
@@ -261,7 +262,7 @@ void ServerSession::Classify(Outcome* outcome) {
   lost_events_ = lost_events_ || Statement::LostEvents(*outcome);
   if (outcome->error.code == ErrorCode::kDeadlock) result = Result::kDeadlock;
   if (outcome->error.code == ErrorCode::kLockWait) result = Result::kBusy;
-  // The table was rebuilt after the turn's read view was made: a turn of its own sees it.
+  // The table was rebuilt after the turn's read view was made: a later turn can read it.
   if (outcome->error == model::Error::Engine(HA_ERR_TABLE_DEF_CHANGED)) result = Result::kGivesWay;
   if (lock_wait_ == LockWait::kNever || refuses_waits_) {
     if (result == Result::kGivesWay) result = Result::kBusy;
@@ -321,8 +322,7 @@ bool ServerSession::PrepareCommit() {
 }
 
 // In a Galera cluster the provider certifies the turn within the server's commit, whose result is
-// not final there: a transaction that was aborted at the last moment may be carried out all the
-// same.
+// not final: a transaction that was aborted at the last moment may be carried out all the same.
 Outcome ServerSession::Commit() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn || stage_ == Stage::kPrepared);
   const bool in_cluster = cluster_.is_active();
@@ -356,7 +356,7 @@ Outcome ServerSession::Commit() {
   return outcome;
 }
 
-// The outcome of the commit becomes what the cluster has made of it.
+// Sets the outcome of the commit to what has become of the transaction in the cluster.
 void ServerSession::TakeTurnEnd(Cluster::LostBy loss, bool is_committed, Outcome* outcome) {
   switch (EndInCluster()) {
     case Cluster::TurnEnd::kAsServerSays:
@@ -412,8 +412,8 @@ void ServerSession::EndTurn() {
   if (lost_events_) Renew();
 }
 
-// The THD keeps the file of its part of the binary log, at the size that it has reached. Where the
-// events did not fit, the file would leave no room in tmpdir for anybody else.
+// The THD keeps the file of its part of the binary log at its present size. If the events did not
+// fit, that file would leave no room in tmpdir for other sessions, so the THD is replaced.
 void ServerSession::Renew() {
   lost_events_ = false;
   tables_.CloseAll();
@@ -422,8 +422,8 @@ void ServerSession::Renew() {
   thd_.Describe(description_);
 }
 
-// A session without a THD could do nothing, not even end, so it waits for memory. Whether the
-// library suits the server was known when the first THD was made.
+// A session without a THD could do nothing, not even end, so it waits for memory. That the library
+// suits the server is known since the first THD was made.
 void ServerSession::CreateThdAnew() {
   while (true) {
     try {
@@ -459,7 +459,7 @@ void ServerSession::ReleaseTables() {
   Recover();
 }
 
-// The table of the log is opened in the same THD.
+// The server opens the log's table in the same THD, which must have no open tables.
 void ServerSession::LogSlow(const SlowRequest& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);
   if (!KeepsSlowLog()) return;

@@ -26,7 +26,7 @@ class ServerSession final : public Session {
                 IndexRegistry& indexes);
   ~ServerSession() override;
 
-  /// Makes the THD. False where the library does not suit the server, or memory ran out.
+  /// Makes the THD. False if the library does not suit the server, or memory ran out.
   bool Start();
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
@@ -73,14 +73,14 @@ class ServerSession final : public Session {
   Outcome ListColumns(IndexNames* names);
   Outcome LocksItsRow(IndexState& index, const model::Request& request, bool in_unit, bool* locks);
   Outcome ExecuteOnTable(IndexState& index, const model::Request& request, model::RowSink& sink);
-  /// Executes the request on the row that it shares, where it does: `*is_done`.
+  /// Executes the request on the row that it shares. `*is_done`: whether it has done so.
   Outcome ExecuteOnOpenRow(IndexState& index, const model::Request& request, bool locks,
                            model::RowSink& sink, bool* is_done);
   bool Admits(IndexState& index, const model::Request& request, Outcome* outcome);
   Outcome Read(IndexState& index, const model::Find& find, model::RowSink& sink);
   Outcome SendRows(OpenTable& open, IndexState& index, const model::Find& find,
                    model::RowSink& sink);
-  /// Makes of an error of the server what the caller is to do about it: Outcome::Result, and
+  /// Turns an error of the server into what the caller has to do about it: Outcome::Result, and
   /// whether the transaction is lost.
   void Classify(Outcome* outcome);
   uint64_t RowsPassed() const;
@@ -129,7 +129,7 @@ class ServerSession final : public Session {
 };
 
 struct SessionSettings {
-  unsigned table_lock_wait_s = 12;  ///< The plugin's variable of wrlock_timeout.
+  unsigned table_lock_wait_s = 12;  ///< The plugin's variable wrlock_timeout.
   SessionUser user;
 };
 

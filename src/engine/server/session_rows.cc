@@ -48,8 +48,8 @@ Outcome ServerSession::ExecuteOnTable(IndexState& index, const model::Request& r
   return locks ? writer_.Execute(index, request, sink) : Read(index, request.find, sink);
 }
 
-// A row of a table that has an open row is opened as well, though it may be shared by no other
-// request: to close the others first would cost as much.
+// If a row of the table is open, the request's row is opened as well, even if no other request may
+// share it: closing the open rows first would cost as much.
 Outcome ServerSession::ExecuteOnOpenRow(IndexState& index, const model::Request& request,
                                         bool locks, model::RowSink& sink, bool* is_done) {
   Outcome outcome = writer_.Seal();
@@ -67,14 +67,14 @@ Outcome ServerSession::ExecuteOnOpenRow(IndexState& index, const model::Request&
 
 Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInTurn && writes_);
-  // The request of a killed session fails when it is executed: nothing is written back before.
+  // In a killed session the request fails when it is executed, so nothing is written back first.
   if (open_rows_.empty() || thd_.killed()) return {};
   IndexState& index_state = IndexStateOf(index);
   Outcome outcome = writer_.Seal();
   bool locks = request.is_write();
   if (outcome.ok() && !locks) outcome = LocksItsRow(index_state, request, /*in_unit=*/true, &locks);
   if (outcome.ok()) outcome = open_rows_.CloseRowsReachedBy(index_state, request, locks);
-  // Another name of an open row shows only when its row is opened.
+  // Whether the request names an open row by another name shows only when its row is opened.
   OpenRow* row = nullptr;
   if (outcome.ok() && locks && open_rows_.HasRowOf(index_state) &&
       open_rows_.Find(index_state, request) == nullptr) {

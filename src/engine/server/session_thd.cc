@@ -33,16 +33,16 @@ void SessionThd::SetThd(THD* thd) {
 
 void SessionThd::SetLogging(THD* thd) {
   thd->variables.option_bits |= OPTION_BIN_LOG;
-  // With relaxed unique checks InnoDB may collect inserts, and finds a duplicate too late.
+  // With relaxed unique checks, InnoDB may buffer inserts, and would find a duplicate too late.
   thd->variables.option_bits &=
       ~(OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_RELAXED_UNIQUE_CHECKS);
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd->set_current_stmt_binlog_format_row();
 }
 
-// Ports decide what may be written. Where a transaction is read only the server refuses writes when
-// it opens a table, which this library does differently: InnoDB would have no rollback segment to
-// write to.
+// Ports decide what may be written, so transactions are never read only: the server refuses writes
+// of such a transaction when it opens a table, which this library does in its own way, and InnoDB
+// would have no rollback segment to write to.
 void SessionThd::SetTransactions(THD* thd) {
   SetTransactionVariables(*thd, ISO_REPEATABLE_READ, /*is_read_only=*/false);
   thd->tx_isolation = ISO_REPEATABLE_READ;
@@ -94,7 +94,7 @@ void SessionThd::ClearStatement() {
   Diagnostics_area* const area = thd_->get_stmt_da();
   if (area->is_set()) area->reset_diagnostics_area();
   ForgetConditions(*thd_);
-  // The server asks for a rollback also when a table could not be opened beside others; a session
+  // The server asks for a rollback even when only a further table could not be opened; a session
   // that has really lost its transaction has been told by now.
   thd_->transaction_rollback_request = false;
   thd_->is_fatal_sub_stmt_error = false;

@@ -21,7 +21,7 @@ namespace rowsocket::engine::server {
 struct WaitTimeouts {
   /// Seconds to wait for metadata and table locks; 0: do not wait.
   unsigned table_lock_s = 0;
-  /// Whether row locks are waited for, as long as @@global.innodb_lock_wait_timeout says.
+  /// Whether the session waits for row locks, as long as @@global.innodb_lock_wait_timeout says.
   bool waits_for_rows = false;
 };
 
@@ -39,8 +39,8 @@ class SessionThd {
   SessionThd(const SessionThd&) = delete;
   SessionThd& operator=(const SessionThd&) = delete;
 
-  /// Makes the THD. False where the library does not suit the server. REQUIRES: the server has
-  /// started (mysqld_server_started).
+  /// Makes the THD. False if the library does not suit the server. REQUIRES: the server has started
+  /// (mysqld_server_started).
   bool Create();
   void Destroy();
 
@@ -52,16 +52,16 @@ class SessionThd {
   /// The number that KILL takes.
   unsigned long long id() const;
 
-  /// Takes over the global variables as a new SQL session would. True when variables have changed
-  /// that the expressions of open tables (defaults, generated columns, CHECK) were prepared with.
+  /// Takes over the global variables as a new SQL session would. True when a variable has changed
+  /// with which expressions of open tables (defaults, generated columns, CHECK) were prepared.
   bool RefreshVariables();
 
-  /// Sets the wait for table and metadata locks to that of WaitTimeouts again, after a commit,
-  /// which waits longer.
+  /// Makes the session wait for table and metadata locks as long as WaitTimeouts says again, after
+  /// a commit, which waits longer.
   void RestoreLockWait();
-  /// How long the THD waits for a row where it waits for rows, since RefreshVariables.
+  /// How long the THD waits for a row, if it waits for rows, as RefreshVariables has read it.
   unsigned row_wait_s() const { return row_wait_s_; }
-  /// Refuses waits for rows and tables, in a THD that waits for them, or lets it wait again.
+  /// Makes a THD that waits for rows and tables refuse such waits, or lets it wait again.
   void RefuseWaits(bool refuse);
 
   /// Lets a THD that does not wait for locks repair tables, as one that waits does.
@@ -80,16 +80,16 @@ class SessionThd {
   void ClearStatement();
   /// Frees the memory of statements. REQUIRES: no table is locked.
   void FreeStatementMemory();
-  /// Unlocks the audit plugins that have heard of this thread, where the server keeps them locked:
-  /// they stay loaded until then though they are uninstalled.
+  /// Unlocks the audit plugins that were told of this thread, if the server keeps them locked:
+  /// until then they stay loaded, even if they are uninstalled.
   void ReleaseAuditPlugins();
-  /// Unlocks the audit plugins where plugins have come or gone since they were locked: to lock them
-  /// anew for each turn would cost time.
+  /// Unlocks the audit plugins only if plugins have come or gone since they were locked, because
+  /// locking them anew for each turn would cost time.
   void ReleaseOldAuditPlugins();
   bool holds_audit_plugins() const;
 
-  /// Whether a call has given up since the last statement began because another session held a
-  /// lock, and the engine's error does not say so. Afterwards the THD can go on.
+  /// Whether, since the last statement began, a call has given up because another session held a
+  /// lock, although the engine's error does not say so. Afterwards the THD can go on.
   bool TakeBusy();
 
   /// The error that the server left in the diagnostics area, as an engine number; kNone if none.
@@ -107,33 +107,33 @@ class SessionThd {
   /// Ends what the thread waits for, or does, as KILL QUERY does. Threads: any.
   void Interrupt();
 
-  /// What the family's other files need. Each family's has: BeginStatement, when a find or a
-  /// statement begins; RestoreDescription, which shows the text of Describe again where functions
-  /// of the server have shown another.
+  /// The family's own part, which its other files use. Common code calls two of its functions:
+  /// BeginStatement when a find or a statement begins, and RestoreDescription to show the text of
+  /// Describe again after functions of the server have replaced it.
   SessionThdOwn& own() { return own_; }
 
  private:
   void WaitForTables(bool waits);
   /// Sets thd_, which a thread that calls Interrupt may be looking at.
   void SetThd(THD* thd);
-  /// Has all that a new THD does logged as rows, in the transactions that Committer begins.
+  /// Makes a new THD log all that it does as rows, in the transactions that Committer begins.
   static void SetLogging(THD* thd);
-  /// Sets what transactions begin with, whatever the defaults of SQL sessions are.
+  /// Sets how transactions begin, whatever the defaults of SQL sessions are.
   static void SetTransactions(THD* thd);
 
   // Each family's own steps.
 
-  /// A THD with a number of its own.
+  /// Makes a THD with a number of its own.
   static THD* NewThd();
   /// Frees a THD that is not, or no longer, a session.
   static void FreeThd(THD* thd);
-  /// Whether members of a new THD are where this library's headers say: the server's own functions
-  /// would read other members otherwise.
+  /// Whether members of a new THD are where this library's headers say; otherwise the server's own
+  /// functions would read other members.
   static bool LayoutMatches(THD* thd);
-  /// Makes the THD a session of the server's and of its cluster, with a user, a LEX, the wait for
+  /// Makes the THD a session of the server and of its cluster: gives it a user, a LEX, the wait for
   /// rows of WaitTimeouts, and a place in the list of threads and in performance_schema, which
-  /// otherwise counts nothing that the thread does. The user has all privileges but one: SET GLOBAL
-  /// read_only holds for this session, because no client of it is a privileged user.
+  /// would otherwise count nothing that the thread does. The user has all privileges but one: SET
+  /// GLOBAL read_only holds for this session, because no client of it is a privileged user.
   void Enter(THD* thd);
   /// Lets the THD wait for rows as long as @@global.innodb_lock_wait_timeout says now. InnoDB's
   /// variable has a session value, which is taken when the THD is made, so that a later SET GLOBAL

@@ -6,8 +6,8 @@ namespace rowsocket::engine::server {
 
 using model::ErrorCode;
 
-// In a unit that writes, what a request decides by must not change before the unit is committed:
-// where the row cannot be locked, the request fails.
+// In a unit that writes, the row by which a request decides must not change before the unit is
+// committed: if it cannot be locked, the request fails.
 Outcome ServerSession::LocksItsRow(IndexState& index, const model::Request& request, bool in_unit,
                                    bool* locks) {
   if (!in_unit || !request.names_one_row()) return {};
@@ -31,8 +31,8 @@ Outcome ServerSession::BeginUnit() {
   return outcome;
 }
 
-// Until here the unit's statements are one to the server: the engines and the binary log go back to
-// the place where the last statement before the unit was committed.
+// To the server, all statements of the unit are one: the engines and the binary log go back to the
+// place where the last statement before the unit was committed.
 Outcome ServerSession::EndUnit(bool keep) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInUnit);
   stage_ = Stage::kInTurn;

@@ -8,7 +8,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-constexpr size_t kDigitsMax = 19;  // A number of so many digits fits 64 bits.
+constexpr size_t kDigitsMax = 19;  // A number of this many digits fits 64 bits.
 constexpr uint64_t kNotAscii = 0x8080808080808080;
 
 bool ParseDigits(std::string_view text, uint64_t* number) {

@@ -20,7 +20,7 @@ namespace rowsocket::engine::server {
 
 class SimpleKey {
  public:
-  /// Looks at the parts of a key, up to the first part that is never simple.
+  /// Notes the parts of a key, up to the first part that is never simple.
   void Learn(const KEY& key);
 
   /// Writes the key image of `values`; returns its bytes, or 0 when not all of them are simple.

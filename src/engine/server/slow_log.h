@@ -1,4 +1,4 @@
-// The server's log of slow queries, for requests. One .cc for each family of servers.
+// Writes requests to the server's log of slow queries. One .cc for each family of servers.
 //
 // Threads: the session's. Errors: the server reports its own.
 #pragma once

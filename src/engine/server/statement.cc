@@ -26,7 +26,7 @@ bool Statement::LostEvents(const Outcome& outcome) {
 }
 
 Outcome Statement::Failure(int handler_error) {
-  // The error is then the one that follows from giving up, whichever it is.
+  // Whatever error the THD has, it is a consequence of giving up.
   if (thd_.TakeBusy()) return Outcome::Fail(ErrorCode::kLockWait);
   model::Error error = handler_error != kReported ? EngineError(handler_error) : thd_.TakeError();
   if (error.ok()) error = {ErrorCode::kInternal};
@@ -53,7 +53,8 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   if (!tables_.in_unit()) tables_.own().BeginChanges();
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
-    // As under LOCK TABLES, this tells the engine where a rollback of this statement goes back to.
+    // Under LOCK TABLES, too, this tells the engine where a rollback of this statement goes back
+    // to.
     if (open.rolls_back) each->file->start_stmt(thd, each->reginfo.lock_type);
     BeginStatementOfVectorIndexTable(thd, each);
   }
@@ -121,7 +122,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   const bool runs_again = loses_full_text_changes && outcome->result == Outcome::Result::kFailed &&
                           outcome->error.code != ErrorCode::kKilled;
   if (LostEvents(*outcome) || runs_again) outcome->result = Outcome::Result::kTooLarge;
-  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
+  // The statement itself may have succeeded, but is lost with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
     *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }

@@ -1,6 +1,6 @@
 // The frame of one writing statement within a turn's transaction: what the server does before and
-// after a statement's rows, so that it can be taken back alone and is logged as one. What all
-// servers do alike is in statement.cc, the rest in one statement.cc for each family.
+// after a statement's rows, so that the statement can be taken back alone, and is logged as one.
+// What all servers do alike is in statement.cc, the rest in one statement.cc for each family.
 //
 // Flow: Begin { the rows } End, always both. The order of the steps follows the server's own
 // statements (sql/sql_insert.cc, sql_update.cc, sql_delete.cc: mysql_insert and the others in
@@ -26,59 +26,59 @@ class Statement {
   /// In place of a handler's number: the reason is in the THD's diagnostics area.
   static constexpr int kReported = INT_MIN;
 
-  /// Refuses tables to which no write of this kind can be right: `trigger`, in MySQL also for those
-  /// of tables that cascades change, and in MariaDB `versioned` and `sequence`.
+  /// Refuses tables on which a write of this kind cannot be done as SQL does it: with `trigger` (in
+  /// MySQL also for triggers of tables that cascades change), and in MariaDB with `versioned` and
+  /// `sequence`.
   static Outcome CheckTable(const OpenTable& open, int sql_command);
 
-  /// Begins a statement: locks the table. When Begin fails the statement has ended.
+  /// Begins a statement: locks the table. When Begin fails, the statement has ended.
   Outcome Begin(OpenTable& open, int sql_command);
   /// Sets the kind of a statement that was not known when it began.
   void SetCommand(int sql_command);
-  /// Writes record[0] as a new row, in the place of record[1], or deletes it, with what the server
-  /// itself does for its foreign keys. 0, a handler's number, or kReported.
+  /// Writes record[0] as a new row or in the place of record[1], or deletes it, with the server's
+  /// own work for foreign keys. Returns 0, a handler's number, or kReported.
   int WriteRow(TABLE* table);
   int UpdateRow(TABLE* table);
   int DeleteRow(TABLE* table);
   /// Commits the statement within the transaction, or takes it back when the outcome is an error.
   void End(OpenTable& open, Outcome* outcome);
 
-  /// Whether the row was changed and could not be logged, so that the turn cannot go on.
+  /// Whether the row was changed but could not be logged, so that the turn cannot go on.
   static bool LostEvents(const Outcome& outcome);
-  /// What a handler's number, or kReported, means for the request: where it was killed as well,
-  /// that it was, unless the error says that the row may have been changed.
+  /// What a handler's number, or kReported, means for the request. If the request was killed as
+  /// well, that is its error, unless the row may have been changed.
   Outcome Failure(int handler_error);
   Outcome ServerFailure() { return Failure(kReported); }
 
  private:
-  /// Why a row may not be changed, as WriteRow says it: a turn that is read only gives the
-  /// transaction up, as after a deadlock; and the foreign keys are checked.
+  /// Checks whether the row may be changed, and returns what WriteRow returns: a turn that is read
+  /// only gives the transaction up, as after a deadlock; then the foreign keys are checked.
   int RefuseChange(TABLE* table, int sql_command);
 
-  /// Notes what the statement has changed. Whether full-text indexes are wrong when it is taken
-  /// back alone (Tables::CountFullTextChange).
+  /// Notes a change of a table with a full-text index. Returns whether full-text indexes would be
+  /// wrong if the statement were taken back alone (Tables::CountFullTextChange).
   bool NoteFullTextChange(const OpenTable& open, const Outcome& outcome);
   /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
   int NoteWrite(const TABLE& table, int error);
 
   // Each family's own steps.
 
-  /// Tells the log and the cluster of the statement, whose tables are locked. False with an error
-  /// on the THD.
+  /// Tells the log and the cluster about the statement, whose tables are locked. False: the THD has
+  /// an error.
   bool Announce(OpenTable& open);
-  /// Prepares the tables, whose engines know of the statement, for its rows.
+  /// Prepares the tables for the rows of the statement, after their engines were told of it.
   void PrepareForRows(const OpenTable& open);
-  /// Has the server check the foreign keys that its engine does not. 0, a handler's number, or
-  /// kReported.
+  /// Makes the server check the foreign keys that its engine does not check. Returns 0, a handler's
+  /// number, or kReported.
   int CheckForeignKeys(TABLE* table, int sql_command);
-  /// Notes what the log and the commit have to know of a change besides. `rolls_back`: the engine
+  /// Notes what else the log and the commit have to know about a change. `rolls_back`: the engine
   /// can take it back.
   void NoteForCommit(const TABLE& table, bool rolls_back);
-  /// Writes the events of the statement's rows out of the pending buffer, with the mark that ends a
-  /// statement.
+  /// Writes the events of the statement's rows from the pending buffer to the log, with the mark
+  /// that ends a statement.
   void FlushRowEvents(OpenTable& open, Outcome* outcome);
-  /// Undoes what has been prepared. The statement has been committed or taken back. Where the
-  /// engine cannot take changes back it says so in the outcome (Outcome::permanent), and unlocks
-  /// the table.
+  /// Undoes what was prepared, after the statement was committed or taken back. If the engine
+  /// cannot take changes back, sets Outcome::permanent and unlocks the table.
   void Close(OpenTable& open, Outcome* outcome);
 
   SessionThd& thd_;

@@ -1,9 +1,9 @@
-// What a session tells the server's audit plugins of the tables that requests reach. One .cc for
+// What a session tells the server's audit plugins about the tables that requests reach. One .cc for
 // each family of servers; MySQL's community server has no such plugins.
 //
 // Flow: IsWanted -> { Tell } -> Release; Close, when there is nothing to do for a while. A plugin
-//       notes with a THD whose it is and whether that user is to be audited, so that there is a THD
-//       for each account.
+//       keeps with a THD which user it belongs to, and whether that user is to be audited, so that
+//       each account needs a THD.
 // Threads: the session's. Limits: kAuditThdsMax THDs of a session.
 #pragma once
 
@@ -32,7 +32,7 @@ class TableAudit {
   void Tell(THD* session, const TableAccess& access);
   /// Lets go of the plugins that Tell has used. Call after the last Tell of a turn.
   void Release();
-  /// Whether there are THDs: as a SQL session does, each keeps the plugins that there were when it
+  /// Whether there are THDs. Like a SQL session, each THD keeps the plugins that were there when it
   /// began from being uninstalled.
   bool holds_plugins() const { return !owners_.empty(); }
   /// Ends the THDs. Call on the session's thread.

@@ -11,8 +11,8 @@ using model::ErrorCode;
 
 namespace {
 
-/// For a name that is not UTF-8 MariaDB would open the file of another table, without the locks of
-/// that table.
+/// Whether the name is UTF-8. For another name MariaDB would open the file of another table,
+/// without the locks of that table.
 bool IsName(std::string_view name) {
   return name.size() <= NAME_LEN && name.find('\0') == std::string_view::npos &&
          IsWellFormed(*system_charset_info, name) && IsTableName(name) && !IsMysql50Name(name) &&
@@ -44,7 +44,8 @@ Outcome FailureToOpen(SessionThd& session, Open_table_context* context) {
   THD* thd = session.get();
   const bool retry = context->can_recover_from_failed_open() && !IsKilled(*thd);
   // To recover, the server closes all tables of the session. It may repair the table, which takes
-  // as long as the table is large: elsewhere the request goes to a session that may take this time.
+  // the longer the larger the table is: if this session may not take that time, the request goes to
+  // one that may.
   const bool recovers = retry && session.may_repair() && thd->open_tables == nullptr;
   if (recovers && !context->recover_from_failed_open()) {
     session.ClearStatement();
@@ -89,8 +90,8 @@ Outcome OpenTableInstance(SessionThd& thd, const std::string& db, const std::str
   open->depends_on_time = DependsOnTime(table);
   open->has_full_text =
       open->rolls_back && std::any_of(open->tables.begin(), open->tables.end(), HasFullText);
-  // The memory in which generated columns are computed is the statement's; that of partitions is
-  // freed by ha_reset, at the end of each turn.
+  // The lock does not stay where the statement's memory is used: for generated columns, and for
+  // partitions, whose part of it ha_reset frees at the end of each turn.
   open->stays_locked = open->is_innodb && open->access == Access::kRead && !HasGenerated(table) &&
                        !(kReadOnlyNeedsLocks && InnodbIsReadOnly());
   opening.Keep();
@@ -105,8 +106,8 @@ Outcome OpenOneTable(SessionThd& session, OpenTable* open, std::string_view db,
   if (thd->mdl_context.acquire_lock(&list.mdl_request, thd->variables.lock_wait_timeout)) {
     return LockFailure(session);
   }
-  // The metadata lock is ours already; the lock against FLUSH TABLES WITH READ LOCK is taken for
-  // each turn that writes, not for as long as the table is open.
+  // This session has the metadata lock already; it takes the lock against FLUSH TABLES WITH READ
+  // LOCK for each turn that writes, not for as long as the table is open.
   Open_table_context context(thd, MYSQL_OPEN_HAS_MDL_LOCK);
   if (open_table(thd, &list, &context)) {
     if (foreign_key == nullptr || !MayBeMissing(ErrorNumberOf(*thd))) {

@@ -31,7 +31,7 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
   key.reserve(db.size() + name.size() + 2);
   key.append(1, access == Access::kWrite ? 'w' : 'r').append(db).append(1, '\0').append(name);
   const auto found = by_name_.try_emplace(std::move(key)).first;
-  // The entry has no table: memory ran out while the table was opened.
+  // An entry without a table: memory ran out while the table was opened.
   if (found->second == nullptr) {
     auto open = std::make_unique<OpenTable>();
     open->access = access;
@@ -68,9 +68,9 @@ Outcome Tables::TakeLock(OpenTable& open) {
   if (open.access == Access::kWrite) {
     const Outcome outcome = locks_.TakeBackupLock(*open.table);
     if (!outcome.ok()) return outcome;
-    // Behind the backup lock, because SET GLOBAL read_only waits for this lock.
+    // Asked after the backup lock was taken, because SET GLOBAL read_only waits for this lock.
     if (IsReadOnly()) return Outcome::Fail(ErrorCode::kLockTables);
-    // The write would be done on this node alone, and the nodes would differ in silence.
+    // Otherwise the write would be done only on this node, and the nodes would silently differ.
     if (IsClusterNode() && !Cluster::Replicates(*open.table)) {
       return Outcome::Fail(ErrorCode::kGalera);
     }
@@ -81,9 +81,9 @@ Outcome Tables::TakeLock(OpenTable& open) {
     }
   }
   locked_.reserve(locked_.size() + 1);
-  // Aria would take part in the turn's transaction, even for a find, and with an engine that has no
-  // prepare of its own the transaction could not be prepared in any engine. Without OPTION_BEGIN
-  // Aria commits at the end of the statement.
+  // Aria would take part in the turn's transaction, even for a find, and because Aria cannot
+  // prepare, the transaction could not be prepared in any engine. Without OPTION_BEGIN Aria commits
+  // at the end of the statement.
   const ulonglong begin = open.rolls_back ? 0 : thd->variables.option_bits & OPTION_BEGIN;
   thd->variables.option_bits &= ~begin;
   open.lock = LockTables(thd, open.tables, open.stays_locked);
@@ -124,8 +124,8 @@ void Tables::ReleaseLock(OpenTable& open) {
 void Tables::Unlock(OpenTable& open) {
   if (open.lock == nullptr) return;
   open.EndScan();
-  // A statement on another table may be open: its row events name the tables of its own lock, which
-  // thd->lock then is.
+  // A statement on another table may be open: thd->lock is then the lock of its tables, which its
+  // row events name.
   THD* thd = thd_.get();
   if (thd->lock == open.lock) thd->lock = nullptr;
   ReleaseLock(open);
@@ -150,8 +150,8 @@ void Tables::UnlockAll() {
   EndTurn();
 }
 
-// The server frees the large values of columns when it closes a table. This session may keep it
-// open for days, also where the lock stays.
+// The server frees the large values of columns when it closes a table. This session may keep a
+// table open for days, even if its lock stays.
 void Tables::EndTurn() {
   THD* thd = thd_.get();
   std::erase_if(locked_, [this](OpenTable* open) {
@@ -181,7 +181,8 @@ void Tables::TakeBackUnit() {
   }
 }
 
-// A turn may be shorter than a look at the locks: one look in a tick of the coarse clock is enough.
+// A turn may take less time than a look at the locks, so there is one look in each tick of the
+// coarse clock.
 void Tables::CloseIfWanted() {
   if (out_of_date_ || has_session_expressions_ || by_name_.size() > model::kSessionTablesMax) {
     return CloseAll();

@@ -7,7 +7,7 @@
 // everything back as soon as another session waits (ticket by ticket,
 // MDL_ticket::has_pending_conflicting_lock) or a FLUSH asks for it.
 //
-// The lock of an InnoDB table is a mere note of use: sessions that wait for the table wait for the
+// The lock of an InnoDB table only notes its use: sessions that wait for the table wait for the
 // metadata lock. Between turns that only read the lock stays, and with it the handler's
 // initialization; a turn then begins as a statement under LOCK TABLES does (handler::start_stmt),
 // and still has a read view and a commit of its own.
@@ -33,8 +33,8 @@ class Tables {
  public:
   explicit Tables(SessionThd& thd) : thd_(thd), locks_(thd) {}
 
-  /// The open instance, opened when need be. Outcome errors: those of table_opener.h (a table that
-  /// is not there, or of a kind that is not served), or busy when a lock is in the way.
+  /// Gives the open instance, and opens it first if it is not open. Errors: those of table_opener.h
+  /// (a table that is missing, or of a kind that is not served), or busy when a lock is in the way.
   Outcome Open(const std::string& db, const std::string& name, Access access, OpenTable** out);
 
   /// Begins a turn that writes, or one that only reads.
@@ -49,9 +49,9 @@ class Tables {
 
   /// Releases one instance's lock before the turn's end (engines without transactions).
   void Unlock(OpenTable& open);
-  /// Releases the locks of the turn, but for those that may stay; the tables stay open.
+  /// Releases the locks of the turn, except those that may stay; the tables stay open.
   void EndTurn();
-  /// Lets no lock stay beyond this turn, because something has gone wrong in it.
+  /// Makes EndTurn release all locks, because something has gone wrong in this turn.
   void KeepNoLocksBeyondTurn() { locks_stay_ = false; }
 
   /// Ends the initialization of the handlers whose locks do not stay. REQUIRED before a commit.
@@ -60,17 +60,18 @@ class Tables {
   /// Gives everything back when another session waits for a table or a table is out of date.
   void CloseIfWanted();
   void CloseAll();
-  /// Whether another session waits for a table of this one, or one is out of date: as of now.
+  /// Whether another session waits at this moment for a table of this one, or a table is out of
+  /// date.
   bool OthersWaitForTables() const { return locks_.OthersWaitForTables(); }
 
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }
 
-  /// Lets no row be changed in this turn: Statement ends the transaction of a turn that is to
-  /// change one after all, as after a deadlock.
+  /// Sets whether this turn is read only: if such a turn is to change a row after all, Statement
+  /// ends its transaction, as after a deadlock.
   void SetReadOnly(bool is_read_only) { is_read_only_ = is_read_only; }
   bool is_read_only() const { return is_read_only_; }
-  /// Whether rows of engines with transactions were changed in this turn, and not taken back.
+  /// Notes whether rows of engines with transactions were changed in this turn, and not taken back.
   void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
   bool has_changed_rows() const { return has_changed_rows_; }
   /// Begins a unit, whose statements are committed or taken back together, at its end.
@@ -84,17 +85,17 @@ class Tables {
   void EndUnit() { in_unit_ = false; }
   /// Notes that the engines have taken the unit's changes back.
   void TakeBackUnit();
-  /// Notes that a statement has changed rows of a table with a full-text index. Where a later
-  /// one of these statements is taken back alone, InnoDB's full-text index forgets the rows that
-  /// earlier statements of the transaction have changed as well (fts_savepoint_rollback_last_stmt).
+  /// Notes that a statement has changed rows of a table with a full-text index. If a later such
+  /// statement is taken back alone, InnoDB's full-text index also forgets the rows that earlier
+  /// statements of the transaction have changed (fts_savepoint_rollback_last_stmt).
   void CountFullTextChange() { ++full_text_changes_; }
   bool has_full_text_changes() const { return full_text_changes_ != 0; }
-  /// Whether the unit that was taken back last had changed rows of tables with full-text indexes,
-  /// and statements before it, too: the changes of these may be lost.
+  /// Whether both the unit that was taken back last and earlier statements had changed rows of
+  /// tables with full-text indexes: the changes of the earlier statements may be lost there.
   bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
-  /// What the family keeps of a turn. Each family's has: BeginTurn; BeginChanges, when a statement
-  /// begins that may be taken back alone, or a unit; TakeBackChanges, when what began last was
-  /// taken back.
+  /// The family's own part of a turn. Common code calls three of its functions: BeginTurn;
+  /// BeginChanges when a unit, or a statement that may be taken back alone, begins; TakeBackChanges
+  /// when that was taken back.
   TablesOwn& own() { return own_; }
 
  private:
@@ -122,8 +123,8 @@ class Tables {
   bool has_lost_full_text_changes_ = false;
   TablesOwn own_;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
-  /// A table keeps what it has found of the session when it was opened, so that all are closed at
-  /// the end of the turn: SQL opens such a table for each statement.
+  /// Expressions of a table keep what they took from the session when it was opened. So all tables
+  /// are closed at the end of the turn, as SQL opens such a table anew for each statement.
   bool has_session_expressions_ = false;
   int64_t looked_ms_ = 0;  ///< When CloseIfWanted last looked whether sessions wait.
   int64_t statistics_flushed_s_ = 0;

@@ -1,5 +1,6 @@
 // Times as SQL reads them in a text that is compared with a column. One .cc for each family of
-// servers: MariaDB's item of the text reads it, MySQL's functions that convert a text to a time.
+// servers: in MariaDB the item of the text reads them, in MySQL functions that convert a text to a
+// time.
 //
 // Threads: the session's.
 #pragma once
@@ -13,12 +14,13 @@ namespace rowsocket::engine::server {
 struct TimeText {
   longlong packed = 0;   ///< The time in the form in which PackedTimeOf gives a column's.
   bool is_none = false;  ///< The text is no time; `packed` is the zero date.
-  /// The text has a date before the time of a TIME, for which `=` finds no row. MariaDB alone: in
-  /// MySQL `=` takes the time.
+  /// The text, which is compared with a TIME, also has a date: `=` then finds no row. Only in
+  /// MariaDB; in MySQL `=` ignores the date.
   bool has_date = false;
 };
 
-/// `is_duration`: for a column of TIME. The THD's sql_mode says which dates are accepted.
+/// Reads the time in a text. `is_duration`: for a column of TIME. The THD's sql_mode says which
+/// dates are accepted.
 TimeText ReadTime(THD* thd, std::string_view text, bool is_duration);
 
 }  // namespace rowsocket::engine::server

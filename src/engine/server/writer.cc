@@ -16,9 +16,9 @@ using model::Request;
 
 namespace {
 
-/// How often an edit is decided anew because another session has inserted the row.
+/// How many times an edit is decided anew because another session has inserted the row.
 constexpr int kEditRetriesMax = 3;
-/// In place of a handler's number: more rows are found than may be changed together.
+/// Stands in place of a handler's number: the find has more rows than may be changed together.
 constexpr int kTooManyRows = Statement::kReported + 1;
 
 int SqlCommand(const Request& request) {
@@ -37,15 +37,15 @@ Outcome CheckTable(const OpenTable& open, const Request& request) {
   return {};
 }
 
-/// Whether the key and these changes are all that a row of the table has.
+/// Whether the key and these changes give all columns of the table.
 bool IsWhole(const TABLE& table, const IndexState& index,
              std::span<const model::CellChange> changes) {
   return UserKeyParts(table.key_info[index.key()]).count + changes.size() == table.s->fields;
 }
 
 /// Whether a request may give the AUTO_INCREMENT column a value of its own: InnoDB notes such a
-/// value after it has changed the row, and where it does not get the lock for this note, it fails
-/// and leaves the row changed.
+/// value after it has changed the row; if it does not get the lock for that, it fails and leaves
+/// the row changed.
 bool MaySetAutoIncrement(const TABLE& table, const IndexState& index, const Request& request) {
   const Field* const field = table.found_next_number_field;
   if (field == nullptr) return false;
@@ -60,9 +60,9 @@ bool MaySetAutoIncrement(const TABLE& table, const IndexState& index, const Requ
 
 }  // namespace
 
-// The statement that a request may join. Only statements are shared whose engine takes back a
-// failed change of one row as a whole. Statements that may change a row twice are shared only where
-// replicas carry that out.
+// The kind of statement that a request may join. A statement is shared only if the engine takes
+// back a failed change of one row as a whole, and a statement that may change a row twice only if
+// replicas can carry that out.
 Writer::Kind Writer::KindOf(const OpenTable& open, IndexState& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||
@@ -85,8 +85,8 @@ Writer::Kind Writer::KindOf(const OpenTable& open, IndexState& index, const Requ
     return Kind::kAlone;
   }
   if (request.verb == Request::Verb::kEdit) return Kind::kEdit;
-  // With a larger limit the handler is left as reading by position needs it, and a FLOAT key may
-  // name several rows.
+  // A larger limit leaves the handler as reading by position needs it, and a FLOAT key may name
+  // several rows.
   if (request.find.limit != 1) return Kind::kAlone;
   return deletes ? Kind::kDelete : Kind::kUpdate;
 }
@@ -139,7 +139,8 @@ Outcome Writer::Join(OpenTable& open, IndexState& index, const Request& request,
   } else {
     outcome = FindAndModify(open, index, request.find, sink);
   }
-  // Galera refuses a row with a deadlock, and without a rollback, when the engine has changed it.
+  // When Galera refuses a row, by a deadlock and without a rollback, the engine has changed the row
+  // already.
   const bool left_half =
       !outcome.ok() && (open_statement_.has_half || outcome.error.code == ErrorCode::kDeadlock);
   if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_half) {
@@ -231,8 +232,7 @@ Outcome Writer::Modify(OpenTable& open, IndexState& index, const model::Find& fi
 
 Outcome Writer::FindAndModify(OpenTable& open, IndexState& index, const model::Find& find,
                               model::RowSink& sink) {
-  // The values of key and filters are not stored in the row: a conversion that loses something is
-  // no error.
+  // The values of key and filters are only compared: a conversion that loses something is no error.
   thd_.SetStrict(false);
   const ErrorCode wrong = finder_.Prepare(thd_.get(), open, index, find);
   if (wrong != ErrorCode::kNone) return Outcome::Fail(wrong);
@@ -256,7 +256,7 @@ Outcome Writer::ModifyFirst(OpenTable& open, IndexState& index, const model::Fin
 // that is being read, and every row is to be changed once.
 Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find& find,
                           model::RowSink& sink) {
-  struct Freed {  // However the request ends.
+  struct Freed {  // Frees a large list when the request ends, however it ends.
     std::vector<uchar>& bytes;
     ~Freed() {
       if (bytes.capacity() > model::kKeptValueBytesMax) std::vector<uchar>().swap(bytes);
@@ -283,7 +283,7 @@ Outcome Writer::ModifyAll(OpenTable& open, IndexState& index, const model::Find&
   return outcome;
 }
 
-// Only an IN list can name a row twice: it takes memory, and counts, once.
+// Collects the rows, each of them once: an IN list can name a row twice.
 int Writer::CollectRows(OpenTable& open, bool may_repeat) {
   handler* file = open.table->file;
   positions_.clear();
@@ -327,7 +327,7 @@ Outcome Writer::ModifyRow(OpenTable& open, IndexState& index, const model::Find&
   return outcome;
 }
 
-// A row that stays the same counts as modified, but is not written.
+// Writes the new row. A row that stays the same counts as modified, but is not written.
 Outcome Writer::FinishUpdate(TABLE* table, NewRow::Made made) {
   Outcome outcome;
   if (made == NewRow::Made::kRefused) {
@@ -409,8 +409,8 @@ Outcome Writer::EditOnce(OpenTable& open, IndexState& index, const model::Edit& 
   return outcome;
 }
 
-// A row that others refer to is changed: deleting it would fail, or would delete or change those,
-// too, and nobody has asked whether the account may do that.
+// A row that other rows refer to is changed in place: deleting it would fail, or would delete or
+// change those rows, and nobody has checked whether the account may do that.
 Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edit,
                       std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;

@@ -2,10 +2,10 @@
 // that the row is the one SQL would have written: defaults, ON UPDATE, generated columns, CHECK,
 // NOT NULL, strict conversion, row events.
 //
-// Requests for single rows of one index that do the same share one statement of the server: it is
-// prepared once and stays open until something else is to be done (Seal). Each of them can fail
+// Requests of the same kind for single rows of one index share one statement of the server, which
+// is prepared once and stays open until another kind comes (Seal). Each of these requests can fail
 // alone, because the storage engine takes back a failed change of one row as a whole; so only
-// InnoDB's tables share statements, and only where a change is one row's.
+// requests for InnoDB's tables share statements, and only if they change one row.
 //
 // Threads: the session's.
 #pragma once
@@ -24,12 +24,12 @@ class Writer {
   Writer(SessionThd& thd, Tables& tables)
       : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
 
-  /// REQUIRES: a turn that writes is open.
+  /// Executes the request. REQUIRES: a turn that writes is open.
   Outcome Execute(IndexState& index, const model::Request& request, model::RowSink& sink);
 
   /// Ends the statement that requests have left open. REQUIRED before BeginRow and before a commit.
   Outcome Seal();
-  /// Ends the statement that requests have left open, where the turn is rolled back.
+  /// Ends the statement that requests have left open, because the turn is rolled back.
   void Abandon();
   /// Whether requests have left a statement open.
   bool has_statement() const { return open_statement_.open_table != nullptr; }
@@ -65,7 +65,7 @@ class Writer {
   Outcome ModifyAll(OpenTable& open, IndexState& index, const model::Find& find,
                     model::RowSink& sink);
   int CollectRows(OpenTable& open, bool may_repeat);
-  /// Changes the row in record[0], or sends it where nothing is to change. `*counts`: whether the
+  /// Changes the row in record[0], or sends it if the request only finds. `*counts`: whether the
   /// row counts for the answer to the client.
   Outcome ModifyRow(OpenTable& open, IndexState& index, const model::Find& find,
                     model::RowSink& sink, bool* counts);
@@ -75,7 +75,8 @@ class Writer {
   Outcome Edit(OpenTable& open, IndexState& index, const model::Edit& edit);
   void MarkForEdit(TABLE* table, IndexState& index);
   Outcome PrepareEdit(TABLE* table, IndexState& index);
-  /// Reads, decides and changes once. `*again`: another session has inserted the row meanwhile.
+  /// Reads the row, lets the editor decide, and writes. `*again`: another session has inserted the
+  /// row meanwhile.
   Outcome EditOnce(OpenTable& open, IndexState& index, const model::Edit& edit, bool* again);
   Outcome InsertEdited(OpenTable& open, IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes, bool* again);

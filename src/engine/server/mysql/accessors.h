@@ -19,8 +19,8 @@ inline constexpr uint kDecimalsNotFixed = DECIMAL_NOT_SPECIFIED;
 /// With HA_READ_KEY_EXACT InnoDB may take a shortcut through its adaptive hash index
 /// (row_sel_try_search_shortcut_for_mysql in MySQL's row0sel.cc) that copies the row without its
 /// page's latch, so that a row that is being changed in place is read torn, uncommitted, or not at
-/// all (bug 101667 of MySQL). This search finds the same row, is ended by the first row that has
-/// another key, and never takes the shortcut, because it need not be for one row.
+/// all (bug 101667 of MySQL). This search finds the same row, ends at the first row with another
+/// key, and never takes the shortcut, because it is not bound to one row.
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_PREFIX_LAST;
 /// InnoDB takes the blanks off before it compares (innobase_mysql_cmp in rem0cmp.cc), as
 /// Field_string does.
@@ -30,15 +30,15 @@ inline constexpr bool kReadOnlyNeedsLocks = false;
 /// InnoDB writes every 256th id (trx_sys_allocate_trx_id in trx0sys.ic). Each transaction that
 /// locks rows has an id, unless the transaction is read only.
 inline constexpr bool kLogsTransactionIds = true;
-/// The option is foreign_key_checks.
+/// Set by foreign_key_checks.
 inline constexpr ulonglong kCheckOptions = OPTION_NO_FOREIGN_KEY_CHECKS;
 inline constexpr int kInterrupted = HA_ERR_QUERY_INTERRUPTED;
-/// MySQL's manual names the value.
+/// The value is that of MySQL's manual.
 inline constexpr ulong kForceRecoveryMaxForWrites = 3;
 
 }  // namespace rowsocket::engine::server
 
-// After the types that it names.
+// Included after the types that it names.
 #include "engine/server/accessors.h"
 
 namespace rowsocket::engine::server {
@@ -71,7 +71,7 @@ inline bool ComparesAsText(const Field& field) {
   return field.cmp_type() == STRING_RESULT || HasLabels(field);
 }
 
-/// A TIME is added to as the number that SQL makes of it, with its fraction.
+/// SQL adds to a TIME as to the number that it makes of the TIME, with its fraction.
 inline Item_result ArithmeticOf(const Field& field) {
   if (is_temporal_type(field.type()) && field.type() != MYSQL_TYPE_YEAR) return DECIMAL_RESULT;
   return HasLabels(field) ? STRING_RESULT : field.cmp_type();
@@ -85,7 +85,7 @@ inline const uchar* NullByteOf(const Field& field) {
   return field.is_nullable() ? const_cast<Field&>(field).get_null_ptr() : nullptr;
 }
 inline uchar NullBitOf(const Field& field) { return field.null_bit; }
-/// The text of a FLOAT or DOUBLE takes to an exponent where SQL's text protocol does
+/// The text of a FLOAT or DOUBLE changes to an exponent where SQL's text protocol does
 /// (Protocol_text::store_double in sql/protocol_classic.cc): Field::val_str has room for fewer
 /// digits.
 inline const String* TextOf(Field& field, String* buffer) {
@@ -199,7 +199,7 @@ inline bool IsTableName(std::string_view name) {
 inline void FoldCase(const CHARSET_INFO* charset, std::string* name) {
   name->resize(my_casedn_str(charset, name->data()));
 }
-/// MySQL knows no such prefix any more.
+/// MySQL no longer knows such a prefix.
 inline bool IsMysql50Name(std::string_view) { return false; }
 
 // --- Keys ---
@@ -226,7 +226,8 @@ inline bool MergesPartitionsBy(const Field&) { return false; }
 inline bool MakeBitmap(MY_BITMAP* bitmap, uint bits) { return !bitmap_init(bitmap, nullptr, bits); }
 inline void FreeBitmap(MY_BITMAP* bitmap) { bitmap_free(bitmap); }
 
-/// The server shows a step of its own while it locks; after that the session's text stands again.
+/// The server shows a step of its own in the process list while it locks; the session's text is
+/// restored after that.
 inline MYSQL_LOCK* LockTables(THD* thd, std::vector<TABLE*>& tables, bool) {
   const char* const shown = thd->proc_info();
   MYSQL_LOCK* const lock = mysql_lock_tables(thd, tables.data(), tables.size(), 0);
@@ -273,8 +274,8 @@ inline bool HasSequences(const TABLE&) { return false; }
 inline bool HasServersUniqueKeys(const TABLE&) { return false; }
 inline bool HasVectorIndexTable(const TABLE&) { return false; }
 inline void BeginStatementOfVectorIndexTable(THD*, TABLE*) {}
-/// Replicas look rows up by what they hold, and do not find one that the event changes twice, where
-/// no unique key without NULL tells rows apart.
+/// If no unique key without NULL tells rows apart, replicas look rows up by their values, and do
+/// not find a row that the event changes twice.
 inline bool ReplicasLookUpRowsTogether(const TABLE& table) {
   return table.s->primary_key == MAX_KEY;
 }
@@ -312,7 +313,7 @@ inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool 
   thd.variables.transaction_isolation = isolation;
   thd.variables.transaction_read_only = is_read_only;
 }
-/// A group commit of the binary log leaves another durability behind.
+/// A group commit of the binary log leaves the THD with another durability.
 inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_REGULAR_DURABILITY; }
 inline void NoteTransactionStart(THD*) {}
 inline bool FollowOwnVariables(THD& thd) {

@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint kHost = 0;
 constexpr uint kUser = 1;
-/// How long a login waits for a session that has locked mysql.user, each of the three times that it
-/// is tried (ServerLogins::Check): together longer than GRANT waits for a replica by default.
+/// How long each of a login's three tries (ServerLogins::Check) waits for a session that has locked
+/// mysql.user: together longer than GRANT waits for a replica by default.
 constexpr unsigned long kLoginWaitS = 5;
-/// How long a thread that reads again and again waits for that session: the end of the thread is
-/// waited for.
+/// How long a thread that reads again and again waits for such a session: not long, because others
+/// wait for the thread to end.
 constexpr unsigned long kReaderWaitS = 2;
 
 bool IsPrivilege(std::string_view name) { return name.ends_with("_priv"); }
@@ -53,8 +53,8 @@ std::optional<std::string> RowOf(TABLE* table, const std::string& user, const st
   return TextOfRow(*table);
 }
 
-/// Keeps other sessions from locking mysql.user: the server's function that opens it would wait for
-/// them for a year, whatever lock_wait_timeout says.
+/// Keeps other sessions from locking mysql.user. The server's function that opens this table would
+/// wait for such sessions for a year, whatever lock_wait_timeout says.
 class UserTableLock {
  public:
   UserTableLock(THD* thd, unsigned long wait_s) : context_(thd->mdl_context) {
@@ -93,9 +93,9 @@ std::optional<std::string> ReadUserTable(THD* thd, unsigned long wait_s, const s
 
 }  // namespace
 
-/// The THD of a thread that reads again and again. It is one, because each new THD takes a number,
-/// which the server's variable Connections counts. Between two reads the server does not know of
-/// it: a shutdown waits for all THDs that it knows of.
+/// The THD of a thread that reads again and again. The thread keeps one THD, because each new one
+/// would take a number, which the server's variable Connections counts. Between two reads the
+/// server does not know the THD, because a shutdown waits for all that it knows.
 class ReadingThd {
  public:
   ReadingThd() : thd_(new THD(/*enable_plugins=*/true)) {
@@ -118,10 +118,10 @@ class ReadingThd {
   ReadingThd(const ReadingThd&) = delete;
   ReadingThd& operator=(const ReadingThd&) = delete;
 
-  /// Whether KILL has named it, after which it reads nothing more.
+  /// Whether KILL has ended the THD, which then reads nothing more.
   bool killed() const { return thd_->killed != THD::NOT_KILLED; }
 
-  /// Makes the THD that of the thread, and known to the server, for one read.
+  /// For one read, makes the THD the thread's current one, and known to the server.
   class Read {
    public:
     explicit Read(THD* thd) : thd_(thd) {
@@ -158,7 +158,7 @@ struct AccountText::Own {
 AccountText::AccountText() : own_(std::make_unique<Own>()) {}
 AccountText::~AccountText() = default;
 
-// A thread that has a THD reads with it.
+// A thread that has a THD already reads with that one.
 std::optional<std::string> AccountText::Of(const std::string& user, const std::string& host) {
   if (current_thd != nullptr) return ReadUserTable(current_thd, kLoginWaitS, user, host);
   std::unique_ptr<ReadingThd>& reader = own_->reader;

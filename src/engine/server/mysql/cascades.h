@@ -7,9 +7,9 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether a change of the row that is referred to may change rows of the table that refers to it.
+/// Whether a change of a parent row may change rows of the table that refers to it.
 bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key);
-/// Whether a change of a row of the table may change rows of others.
+/// Whether a change of a row of the table may change rows of other tables.
 bool ChangesChildren(const TABLE& table);
 
 }  // namespace rowsocket::engine::server

@@ -26,7 +26,7 @@ int FirstNumber(std::string_view text) {
 /// One line of performance_schema.replication_group_members.
 struct Member {
   bool is_this_server = false;
-  bool is_in_group = false;  ///< It takes part in the group: it is online, or catches up.
+  bool is_in_group = false;  ///< The member takes part in the group: it is online, or catches up.
 };
 
 Member MemberAt(unsigned number) {
@@ -51,7 +51,7 @@ Member MemberAt(unsigned number) {
   return member;
 }
 
-/// Whether this server, where group replication is loaded, is not in a group, or in one that has no
+/// Whether group replication is loaded, and this server is in no group, or in one that has no
 /// majority: the group's decisions do not reach it.
 bool HasLostItsGroup() {
   const unsigned members = get_group_replication_members_number_info();
@@ -68,9 +68,9 @@ bool HasLostItsGroup() {
 /// How long a turn waits for its group, as Galera's provider does by default.
 constexpr unsigned long kGroupWaitSeconds = 30;
 
-/// Whether the group lets the next transaction begin: waits for what group_replication_consistency
-/// says, by the server's own call, which takes the time to wait from wait_timeout. Whatever else
-/// asks for the session's wait_timeout gets its own.
+/// Waits until the group lets the next transaction begin, as group_replication_consistency says.
+/// Returns whether it may. The server's own call takes the time to wait from the session's
+/// wait_timeout, which is therefore set only during the call.
 bool MayBegin(THD* thd, unsigned long seconds) {
   auto& wait_timeout = thd->variables.net_wait_timeout;
   const auto own = std::exchange(wait_timeout, seconds);
@@ -90,9 +90,9 @@ void AddClusterNode(model::Health*) {}
 bool Cluster::Replicates(const TABLE&) { return true; }
 void Cluster::MarkBegin(THD*) {}
 
-// The group's applier may wait for a table that this session keeps open. What waits for all
-// transactions before this one is therefore called with the tables closed; else they are closed
-// only where there is something to wait for.
+// The group's applier may wait for a table that this session keeps open. So the tables are closed
+// before a wait for all earlier transactions; for other waits, only if there is something to wait
+// for.
 bool Cluster::WaitForCluster(bool) {
   THD* thd = thd_.get();
   const auto consistency = thd->variables.group_replication_consistency;
@@ -104,7 +104,8 @@ bool Cluster::WaitForCluster(bool) {
   return MayBegin(thd, kGroupWaitSeconds);
 }
 
-// Group replication observes transactions, and so may plugins of semisynchronous replication.
+// Group replication is an observer of transactions, and plugins of semisynchronous replication may
+// be others.
 void Cluster::Begin(bool writes) {
   if (transaction_delegate->is_empty() && refused_find_.ok()) [[likely]]
     return;
@@ -117,9 +118,9 @@ void Cluster::TellLoss(LostBy, Outcome*) const {}
 bool Cluster::MustCloseTables() const { return false; }
 Cluster::TurnEnd Cluster::EndTurn() { return TurnEnd::kAsServerSays; }
 
-// Group replication does not certify the transaction, or has had the engine end it for one that was
-// certified. In the second case the engine's number stands in the text of the error, in every
-// language.
+// True if group replication has not certified the transaction, or has let the engine end it in
+// favor of one that was certified. In the second case the error's text contains the engine's
+// number, in every language.
 bool Cluster::HasRefused(THD* thd) {
   if (!thd->is_error()) return false;
   const Diagnostics_area& area = *thd->get_stmt_da();
@@ -128,9 +129,9 @@ bool Cluster::HasRefused(THD* thd) {
          FirstNumber(area.message_text()) == HA_ERR_LOCK_DEADLOCK;
 }
 
-// Group replication has ended a transaction that it had sent to the group, because this member
-// leaves the group or has lost its majority. The errors are also those of a transaction that was
-// not certified, or not sent; a member that no longer hears its group cannot tell.
+// Group replication may have ended a transaction that it had sent to the group, because this member
+// leaves the group or has lost its majority. A transaction that was not certified, or not sent,
+// gives the same errors, and a member that no longer hears its group cannot tell which it was.
 bool Cluster::MayStandElsewhere(THD* thd) {
   if (!thd->is_error()) return false;
   const uint number = thd->get_stmt_da()->mysql_errno();

@@ -4,15 +4,15 @@
 
 namespace rowsocket::engine::server {
 
-// Where the binary log has rows of the transaction, it is prepared, which flushes the engine's log,
-// and the binary log is synced, before any other session sees the changes. Of a schema that the
-// binary log ignores it has none.
+// If the binary log gets rows of the transaction, the transaction is prepared, which flushes the
+// engine's log, and the binary log is synced, before any other session sees the changes. It gets no
+// rows of a schema that it ignores.
 bool Committer::IsSeenBeforeItIsFlushed() const {
   return tables_.has_changed_rows() &&
          (!mysql_bin_log.is_open() || thd_.get()->is_binlog_cache_empty(/*is_transactional=*/true));
 }
 
-// The server's commit then has the lock at once.
+// With this lock held, the server's commit gets its own at once.
 void Committer::TakeCommitLock() {
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
@@ -36,20 +36,19 @@ bool Committer::WasCutOff() const {
                         [](const uchar* place) { return place != nullptr && *place != 0; });
 }
 
-// While sessions may write, only InnoDB itself copies a table for an ALTER. The server has no list
-// of changes for it, so that nothing that was rolled back can be carried out.
+// Only InnoDB itself copies a table for an ALTER while sessions may write. The server then has no
+// list of changes, so that nothing that was rolled back can be carried out.
 bool Committer::HasUndoneChanges() const { return false; }
 
-// FlushSeen flushes InnoDB, the only engine that is served here, so that no list of engines is
-// kept.
+// Nothing to note: FlushSeen flushes InnoDB, the only engine that is served here.
 void Committer::NoteSeen() {}
 
 void Committer::SetWaitsForFlush(bool waits) {
   thd_.get()->durability_property = waits ? HA_REGULAR_DURABILITY : HA_IGNORE_DURABILITY;
 }
 
-// A commit may rotate the binary log, which writes to mysql.gtid_executed: canceled as a wait for a
-// row is, the wait for a lock there would end the server (binlog_error_action).
+// A commit may rotate the binary log, which writes to mysql.gtid_executed. If the wait for a lock
+// there were canceled, as the wait for a row is, the server would end (binlog_error_action).
 bool Committer::EndTransaction() {
   struct Allowed {
     THD* const refusing = WaitHook::AllowWaits();
@@ -58,10 +57,10 @@ bool Committer::EndTransaction() {
   return trans_commit(thd_.get());
 }
 
-// With true, InnoDB does what innodb_flush_log_at_trx_commit says of a commit.
+// With true, InnoDB does what innodb_flush_log_at_trx_commit says about a commit.
 void Committer::FlushSeen() { innodb_hton->flush_logs(innodb_hton, true); }
 
-// The log's cache has no room for the last events. The server tells no reason there.
+// If the log's cache has no room for the last events, the server reports no error.
 bool Committer::HadNoRoom() const { return !thd_.get()->is_error(); }
 
 }  // namespace rowsocket::engine::server

@@ -1,8 +1,8 @@
-// What differs between the lines of MySQL that this library is built for. There is one line, so
-// that nothing differs yet: a second one is named below, and gets here one block for each function
-// that it has otherwise, "since" the line that has it so, as in the compat.h of MariaDB's folder.
-// No block has a side for lines that it does not name, so that the compiler stops in each of them
-// when a third line comes (1004 stands for such a second line):
+// What differs between the lines of MySQL that this library is built for. There is one line so far,
+// so that nothing differs. Name a second line below, and add one block here for each function that
+// differs there; its comment says "since" which line, as in the compat.h of MariaDB's folder. No
+// block has a side for lines that it does not name, so that the compiler stops in each block when a
+// third line comes (1004 stands for the second line):
 //
 //   inline Item_result ArithmeticOf(const Field& field) {
 //   #if ROWSOCKET_LINE == 1004

@@ -15,7 +15,7 @@ using PluginDeclaration = st_mysql_plugin;
 
 }  // namespace rowsocket::plugin
 
-// After the types that it names.
+// Included after the types that it names.
 #include "engine/server/declare.h"
 
 namespace rowsocket::plugin {

@@ -1,6 +1,6 @@
-// The accounts of the server, by its memory.
+// Looks for the server's accounts in its memory.
 //
-// Threads: any with a THD. Lifetime: `found` shows the texts given, which outlive it.
+// Threads: any with a THD. Lifetime: `found` has views of the texts given, which outlive it.
 #pragma once
 
 #include <strings.h>
@@ -12,10 +12,10 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether the server has an account of exactly this name and host; fills it in, with its default
-/// roles. `address` is where the text lies by which an account is found whose host is a network:
-/// the first address of that. False also where the host matches the pattern of another account of
-/// the same name, since the server takes it for that account's host.
+/// Fills in the account of exactly this name and host, with its default roles. False where there is
+/// none, and where the host matches the pattern of another account of the same name, because the
+/// server takes it for that account's host. `address` keeps the text by which an account is found
+/// whose host is a network: the network's first address.
 inline bool FindExactly(THD* thd, Security_context* found, const std::string& user,
                         const std::string& host, const char* db, std::string* address) {
   address->assign(host, 0, host.find('/'));
@@ -23,9 +23,9 @@ inline bool FindExactly(THD* thd, Security_context* found, const std::string& us
          strcasecmp(found->priv_host().str, host.c_str()) == 0;
 }
 
-/// Gives the account the roles that a login activates besides the default ones: all roles where
-/// activate_all_roles_on_login is ON, else the mandatory ones where activate_mandatory_roles is.
-/// REQUIRES: the metadata lock of the accounts' caches; an account that was found.
+/// Gives the account the roles that a login activates besides the default ones: all roles if
+/// activate_all_roles_on_login is ON, otherwise the mandatory ones if activate_mandatory_roles is
+/// ON. REQUIRES: the metadata lock of the accounts' caches; an account that was found.
 inline void ActivateRolesOfLogin(Security_context* account) {
   if (opt_always_activate_granted_roles) {
     account->clear_active_roles();
@@ -39,8 +39,9 @@ inline void ActivateRolesOfLogin(Security_context* account) {
   account->checkout_access_maps();
 }
 
-/// The privileges on all tables of the database `db`, with which the account was found. What
-/// acl_getroot notes of an account with roles takes the name for a pattern.
+/// The account's privileges on all tables of the database `db`, for which the account was found.
+/// They are not what acl_getroot notes, which takes the name for a pattern if the account has
+/// roles.
 inline Access_bitmask OnDatabase(const Security_context& account, const std::string& db) {
   const Access_bitmask on_this = account.get_num_active_roles() != 0
                                      ? account.db_acl({db.c_str(), db.size()}, false)

@@ -25,7 +25,8 @@ bool IsInForeignKey(THD*, const TABLE& table, const std::vector<uint>& fields) {
     const TABLE_SHARE_FOREIGN_KEY_INFO& key = share.foreign_key[i];
     if (HasAny(table, fields, key.referencing_column_names, key.columns)) return true;
   }
-  // The definition of a table does not say to which of its columns other tables refer.
+  // A table's definition does not say to which of its columns other tables refer, so each may be
+  // one of them.
   return share.foreign_key_parents != 0;
 }
 

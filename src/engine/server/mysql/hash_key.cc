@@ -2,7 +2,7 @@
 
 namespace rowsocket::engine::server {
 
-// No key fulfils what these two require (IsHash).
+// Never called: no key of MySQL is IsHash, which these two functions require.
 KeyParts HashKeyParts(const KEY&) { return {}; }
 void StoreHash(THD*, TABLE*, const KEY&) {}
 

@@ -13,7 +13,7 @@ using SchemaTableInfo = st_mysql_information_schema;
 
 }  // namespace rowsocket::plugin
 
-// After the types that it names.
+// Included after the types that it names.
 #include "engine/server/information_schema.h"
 
 namespace rowsocket::plugin {
@@ -46,20 +46,21 @@ inline bool HasProcessPrivilege(THD* thd) {
   return thd->security_context()->check_access(PROCESS_ACL, "", /*match_any=*/true);
 }
 
-/// False also where SELECT on the schema was partially revoked (partial_revokes).
+/// False, too, if SELECT on the schema was partially revoked (partial_revokes).
 inline bool MayReadAll(THD* thd, const std::string& schema) {
   return thd->security_context()->check_access(SELECT_ACL, schema);
 }
 
 /// The number tells the server whether its dictionary has the table's present columns: a server
-/// that starts with another number stores the columns anew. Each change of the columns counts it
-/// up; what stands behind it is by what scripts/check-docs sees one.
+/// that starts with another number stores the columns anew. Count it up with each change of the
+/// columns. The comment after it has the digest of the columns, by which scripts/check-docs notices
+/// a change.
 inline constexpr unsigned kColumnsVersion = 0x0104;  // 0x0104: 7dac1b59
 
-/// UNINSTALL PLUGIN of the table is refused. A statement keeps a pointer to the server's
-/// description of the table from its parsing on, a prepared statement until it is deallocated, with
+/// UNINSTALL PLUGIN of the table is refused. From its parsing on, a statement keeps a pointer to
+/// the server's description of the table (a prepared statement until it is deallocated), with
 /// neither a metadata lock nor a reference to the plugin. The server frees the description with the
-/// plugin, and a statement that goes on then reads freed memory.
+/// plugin, and the statement would then read freed memory.
 inline PluginDeclaration DeclareSchemaTable(SchemaTableInfo* info, const char* name,
                                             const char* description, int (*init)(void*)) {
   PluginDeclaration plugin = NamedPlugin(MYSQL_INFORMATION_SCHEMA_PLUGIN, info, name, description);

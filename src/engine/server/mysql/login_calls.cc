@@ -39,7 +39,7 @@ LoginThd::LoginThd(my_thread_id) : thd_(new THD(/*enable_plugins=*/true)) {
   Global_THD_manager::get_instance()->add_thd(thd_);
 }
 
-// The server's buffer has held the answers of the client's side.
+// The server's buffer has held the client's answers, so it is wiped.
 LoginThd::~LoginThd() {
   if (has_net_) {
     NET& net = *thd_->get_protocol_classic()->get_net();
@@ -131,7 +131,7 @@ std::unique_ptr<LoginTicket> TakeTicket(THD* thd) {
   return ticket;
 }
 
-// These limits count SQL statements alone.
+// These limits count only SQL statements.
 const char* WhyNotLimited(const LoginTicket& ticket) {
   const USER_CONN* const counted = static_cast<const ServerTicket&>(ticket).counted;
   const bool is_limited = counted != nullptr && (counted->user_resources.questions != 0 ||
@@ -157,11 +157,11 @@ void ForgetHostErrors(THD* thd) { reset_host_connect_errors(thd->m_main_security
 void CountRefusal() { Connection_handler_manager::get_instance()->inc_aborted_connects(); }
 
 void ServerLogins::End(std::unique_ptr<LoginTicket> ticket) {
-  // After the beginning of a shutdown the server frees its counts of connections: the THD has it
-  // wait.
+  // A server that shuts down frees its counts of connections; it waits with that as long as this
+  // THD exists.
   auto& counted = static_cast<ServerTicket&>(*ticket).counted;
   const auto account = std::exchange(counted, nullptr);
-  const LoginThd waited_for;  // Without memory for it the account keeps its place.
+  const LoginThd waited_for;  // Without memory for the THD, the account's connection stays counted.
   if (!ServerStopping()) counted = account;
   ticket.reset();
 }

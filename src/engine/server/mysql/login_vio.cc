@@ -3,7 +3,7 @@
 #include "api.h"
 #include "violite.h"
 
-// The server's, in no header that may be included.
+// A function of the server, declared in no header that may be included.
 Vio* internal_vio_create(uint flags);
 bool generate_sha256_scramble(unsigned char* to, size_t to_size, const char* password,
                               size_t password_size, const char* nonce, size_t nonce_size);
@@ -15,24 +15,26 @@ namespace {
 constexpr size_t kDigestBytes = 32;
 /// Begins a packet for the client's plugin.
 constexpr char kMoreData = '\x01';
-/// caching_sha2_password wants the password itself.
+/// With this, caching_sha2_password asks for the password itself.
 constexpr char kFullAuthentication = '\x04';
 
-/// A Vio has no place for its owner. All calls come on the thread of the login.
+/// The owner of the thread's Vio, which has no member for it. All calls come on the thread of the
+/// login.
 thread_local LoginVio* of_this_thread = nullptr;
 
-/// The server takes the password itself over a secure transport alone. Memory is one.
+/// Makes the Vio count as secure: the server asks for the password itself only over a secure
+/// transport, which memory is.
 void BecomeSecure(Vio* vio) {
   if (vio->type == VIO_TYPE_TCPIP) vio->type = VIO_TYPE_SOCKET;
 }
 
 }  // namespace
 
-// Answers: caching_sha2_password, which asks for the password itself over a secure transport alone:
-// the connection counts as one from then on (login.cc looks at the client's own transport).
-// sha256_password, mysql_clear_password and dialog get the password as it is; the first takes it
-// where the client's connection has TLS. Any other plugin gets an empty packet; a second factor is
-// not answered.
+// Answers these plugins: caching_sha2_password, which asks for the password itself only over a
+// secure transport, so that the connection counts as secure from then on (login.cc looks at the
+// client's own transport). sha256_password, mysql_clear_password and dialog get the password as it
+// is; the first of them only if the client's connection has TLS. Any other plugin gets an empty
+// packet; a second factor is not answered.
 
 LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(internal_vio_create(0)) {
   of_this_thread = this;

@@ -5,7 +5,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Marks the columns that the row's own defaults change, beside those that a request gives.
+/// Marks the columns that the row's own defaults change, besides those that a request gives.
 void MarkDefaults(TABLE* table, bool (Field::*has_default)() const) {
   for (Field** field = table->field; *field != nullptr; ++field) {
     if (((*field)->*has_default)()) bitmap_set_bit(table->write_set, NumberOf(**field));
@@ -16,7 +16,7 @@ bool ComputeGenerated(TABLE* table) {
   return !HasGenerated(*table) || !update_generated_write_fields(table->write_set, table);
 }
 
-/// Computes generated columns again, after a first time within the same row.
+/// Computes the generated columns of a row for a second time.
 bool ComputeGeneratedAgain(TABLE* table) {
   if (!HasGenerated(*table)) return true;
   table->blobs_need_not_keep_old_value();
@@ -41,7 +41,8 @@ bool NewRow::StartInsert(TABLE* table) {
   return !validate_default_values_of_unset_fields(thd_.get(), table);
 }
 
-// The order is that of Sql_cmd_insert_values with fill_record_n_invoke_before_triggers.
+// The order of the steps is that of Sql_cmd_insert_values with
+// fill_record_n_invoke_before_triggers.
 bool NewRow::CompleteInsert(TABLE* table) {
   THD* thd = thd_.get();
   if (!ComputeGenerated(table)) return false;
@@ -64,8 +65,8 @@ bool NewRow::CompleteInsert(TABLE* table) {
 }
 
 void NewRow::MarkUpdate(TABLE* table) {
-  // The value of a generated column before the change may be asked for. The columns that it is
-  // computed from are read.
+  // The value of a generated column before the change may be needed, so that the columns from which
+  // it is computed are read.
   for (Field** field = table->field; *field != nullptr; ++field) {
     const bool is_given = bitmap_is_set(table->write_set, NumberOf(**field));
     if (is_given && IsGenerated(**field)) MarkForReading(**field);

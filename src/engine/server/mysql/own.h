@@ -1,4 +1,4 @@
-// What classes of engine/server keep in MySQL alone. The headers of these classes say what common
+// What classes of engine/server keep only in MySQL. The headers of these classes say what common
 // code calls; all else is for this folder's files.
 #pragma once
 
@@ -18,25 +18,27 @@ struct SessionThdOwn {
   Strict_error_handler strictness{Strict_error_handler::ENABLE_SET_SELECT_STRICT_ERROR_HANDLER};
   bool is_strict = false;
   const char* shown = nullptr;  ///< The text of the last Describe.
-  std::vector<TABLE*> nexts;    ///< Space for Statement::Begin.
+  std::vector<TABLE*> nexts;    ///< Memory for Statement::Begin.
 
-  /// Forgets a lock that was met before.
+  /// Forgets that an earlier statement has met a lock.
   void BeginStatement() { WaitHook::TakeMetLock(); }
-  /// Functions of the server have shown steps of their own in the place of the text.
+  /// Shows the text of Describe again, which functions of the server have replaced by steps of
+  /// their own.
   void RestoreDescription(THD* thd) const {
     if (thd->proc_info() != shown) thd->set_proc_info(shown);
   }
 };
 
-/// Nothing: while sessions may write, only InnoDB itself copies for an ALTER; all rows are logged.
+/// Empty in MySQL: only InnoDB itself copies a table for an ALTER while sessions may write, and all
+/// rows are logged.
 struct TablesOwn {
   void BeginTurn() {}
   void BeginChanges() {}
   void TakeBackChanges() {}
 };
 
-/// Nothing: a foreign key comes and goes under a lock of both of its tables, and statements take no
-/// lock of commits.
+/// Empty in MySQL: a foreign key comes and goes under a lock of both of its tables, and statements
+/// do not take the lock of commits.
 struct OpenTableOwn {};
 
 struct CommitterOwn {
@@ -44,7 +46,8 @@ struct CommitterOwn {
 };
 
 struct PrivilegeReaderOwn {
-  /// What decides about rights besides the names: the count of changes, and global variables.
+  /// What rights depend on besides the names of the account: the server's count of changes, and
+  /// global variables.
   struct Version {
     uint64_t changes = 0;
     bool revokes_partially = false, activates_all = false, activates_mandatory = false;
@@ -52,11 +55,12 @@ struct PrivilegeReaderOwn {
   };
 
   std::optional<Security_context> account;
-  std::string address;  ///< What `account` shows as its address.
+  std::string address;  ///< The text that `account` has as its address.
   std::optional<Table_ref> table;
   MDL_ticket* lock = nullptr;
   Version version;
-  bool has_missed = false;  ///< An account was not found: CREATE USER is not counted.
+  bool has_missed = false;  ///< An account was not found. It may appear unnoticed, because the
+                            ///< server does not count CREATE USER.
 };
 
 }  // namespace rowsocket::engine::server

@@ -2,7 +2,7 @@
 
 namespace rowsocket::engine::server {
 
-// No column fulfils what these require (MergesPartitionsBy).
+// Never called: no column of MySQL is MergesPartitionsBy, which these functions require.
 void PartitionMerge::Begin(TABLE*, uint, bool) {}
 int PartitionMerge::First(const uchar*, key_part_map, ha_rkey_function) {
   return HA_ERR_END_OF_FILE;

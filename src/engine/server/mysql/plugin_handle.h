@@ -1,7 +1,7 @@
-// The server's handles of the plugins of this library, with which messages are written to the
-// server's error log.
+// The server's handles for the plugins of this library, which writing to the server's error log
+// requires.
 //
-// Threads: any. Lifetime: a handle counts from the start of its plugin to its end.
+// Threads: any. Lifetime: a handle is valid from the start of its plugin to its end.
 #pragma once
 
 #include "api.h"

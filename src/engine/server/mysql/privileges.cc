@@ -2,8 +2,8 @@
 
 #include "find_account.h"
 
-/// The part of the server's class that this file uses: the header that defines the class needs the
-/// library boost.
+/// The part of the server's class that this file uses. The header that defines the class would need
+/// the library boost.
 class Acl_cache {
  public:
   uint64 version();
@@ -49,8 +49,8 @@ bool HasAccount(const model::Account& account) {
 std::string DefaultRole(const model::Account&) { return {}; }
 
 // A statement that changes grants raises the version while it holds the lock that PrivilegeReader
-// needs to look anything up. So whatever was looked up after the change was made under a version
-// that the next call of this function finds changed.
+// needs to look anything up. So the next call of this function finds the version changed, whatever
+// was looked up before the change.
 bool PrivilegeReader::MayHaveChanged() {
   PrivilegeReaderOwn& last = own();
   const PrivilegeReaderOwn::Version now = {
@@ -78,7 +78,7 @@ bool PrivilegeReader::TryLook(const model::Account& account, const std::string& 
   return true;
 }
 
-// The lock is the session's own, by which the server's functions know that they need not wait for
+// The session itself gets the lock, so that the server's functions find it held and do not wait for
 // it.
 bool PrivilegeReader::TryLock() {
   const MDL_key key(MDL_key::ACL_CACHE, "", "");
@@ -94,9 +94,9 @@ void PrivilegeReader::Unlock() {
   own_->lock = nullptr;
 }
 
-// check_grant answers for a table or some column of it, and notes the privileges on the table. What
-// it has noted of the grants themselves may be freed once the lock is free, so that each look reads
-// them anew.
+// check_grant answers for a table or some column of it, and notes the privileges on the table. Its
+// notes about the grants themselves may be freed once the lock is free, so that each look reads the
+// grants anew.
 void PrivilegeReader::LookAtTable(const std::string& table) {
   on_table_ = on_some_column_ = on_database_;
   own_->table.reset();

@@ -19,7 +19,7 @@ SourceState StateOf(const Master_info& source) {
                                                          : SourceState::kConnecting;
 }
 
-/// `last_s` where a lock is held.
+/// The lag of a source; `last_s` if another session holds a lock of the source.
 uint32_t LagOf(Master_info& source, uint32_t last_s) {
   Relay_log_info& relay = *source.rli;
   if (mysql_mutex_trylock(&source.data_lock) != 0) return last_s;

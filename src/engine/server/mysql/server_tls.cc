@@ -17,8 +17,8 @@ constexpr char kNoTls[] = "the server has no TLS: set ssl_cert and ssl_key";
 
 }  // namespace
 
-// The server makes its context when it has loaded its plugins. No reader waits for the lock of the
-// context.
+// The server makes its context only after it has loaded its plugins. Readers of the context never
+// wait for its lock.
 ssl_st* NewServerSsl() {
   static std::atomic<bool> was_said{false};
   if (mysql_main != nullptr) {
@@ -35,7 +35,8 @@ std::string WhyNoTls() {
   return Lock_and_access_ssl_acceptor_context(mysql_main).have_ssl() ? "" : kNoTls;
 }
 
-// Authorities that the server finds in its data directory by itself are not known when it starts.
+// While the server starts, authorities that it will find in its data directory by itself are not
+// known yet.
 bool HasOwnAuthorities() {
   return !TextOfVariable("ssl_ca").empty() || !TextOfVariable("ssl_capath").empty();
 }

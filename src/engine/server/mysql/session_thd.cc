@@ -60,16 +60,16 @@ bool SessionThd::LayoutMatches(THD* thd) {
 }
 
 void SessionThd::Enter(THD* thd) {
-  // Where a THD is sending or receiving, the process list says so in place of its state. The server
-  // sets this byte with the THD's connection, which this one has not.
+  // While a THD sends or receives, the process list says so instead of its state. The server sets
+  // this byte together with the THD's connection, which this THD lacks.
   thd->get_protocol_classic()->get_net()->reading_or_writing = 0;
   thd->store_cached_properties(THD::cached_properties::RW_STATUS);
-  // The process list shows a thread without a socket only when it is the server's own.
+  // The process list shows a thread without a socket only if it is a thread of the server itself.
   thd->system_thread = SYSTEM_THREAD_BACKGROUND;
   BecomeUser(thd, user_.name);
   EnterPerformanceSchema(thd);
-  // Tables stay open between turns: in a circle of waits this session gives them back, and not the
-  // statement that waits for them.
+  // Tables stay open between turns: in a circle of waits this session, and not the statement that
+  // waits for the tables, has to give way.
   thd->mdl_context.set_force_dml_deadlock_weight(true);
   thd->set_command(COM_QUERY);  // KILL does not find a thread that is a daemon.
   thd->set_time();
@@ -132,7 +132,7 @@ void SessionThd::FreeStatementMemory() {
   thd_->mem_root->ClearForReuse();
 }
 
-// The server locks the audit plugins of an event for that event alone.
+// Nothing to release: the server locks the audit plugins of an event only for that event.
 void SessionThd::ReleaseAuditPlugins() {}
 void SessionThd::ReleaseOldAuditPlugins() {}
 bool SessionThd::holds_audit_plugins() const { return false; }

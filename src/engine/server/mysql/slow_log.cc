@@ -15,7 +15,7 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   Security_context* const own = thd->security_context();
   const LEX_CSTRING own_db = thd->db();
   Security_context shown(*own);
-  // The server reads these names as far as their first zero byte.
+  // Copies with a zero byte at the end, up to which the server reads these names.
   const std::string user(request.user), address(request.address);
   if (!user.empty()) {
     shown.set_user_ptr(user.c_str(), user.size());
@@ -30,13 +30,14 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   thd->start_time = {request.began_s, 0};
   thd->enable_slow_log = true;
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
-  // The count has no function that sets it: the difference may wrap, and the sum is the number.
+  // No function sets the count, so the difference is added; it may wrap, and the sum is right all
+  // the same.
   thd->inc_examined_row_count(request.examined - thd->get_examined_row_count());
-  // The log's table is locked by one writer at a time. A wait for it must not be canceled as one
-  // for a row is: the line would be lost, and the next request of this worker would end as one
-  // killed.
+  // The log's table is locked by one writer at a time. A wait for it must not be canceled as the
+  // wait for a row is: the line would be lost, and the next request of this worker would end as if
+  // it were killed.
   THD* const refusing = WaitHook::AllowWaits();
-  // The log's table converts from there.
+  // The log's table converts texts from this character set.
   const CHARSET_INFO* const own_charset = thd->variables.character_set_client;
   thd->variables.character_set_client = &my_charset_utf8mb4_bin;
   query_logger.slow_log_write(thd, request.text.data(), request.text.size(), /*aggregate=*/true,

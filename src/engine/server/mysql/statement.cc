@@ -13,7 +13,8 @@ using model::ErrorCode;
 
 namespace {
 
-/// Whether a delete may change other rows of the same table, as an UPDATE of SQL's would.
+/// Whether a delete may set columns of other rows of the same table to NULL, so that triggers of
+/// UPDATE count.
 bool DeleteSetsOwnRowsNull(const TABLE& table) {
   const TABLE_SHARE& share = *table.s;
   const auto* const first = share.foreign_key_parent;
@@ -69,13 +70,13 @@ bool RunHookBefore(THD* thd, const OpenTable& open, std::vector<TABLE*>* nexts) 
   return !failed;
 }
 
-/// Has the engine mark the THD (is_fatal_sub_stmt_error) where it refuses a lock, which it does in
-/// statements of triggers alone. Where a cascade of a cascade is refused, the server goes on unless
-/// there is a message in the diagnostics area, and a wait that took too long leaves none.
+/// Makes the engine mark the THD (is_fatal_sub_stmt_error) when it refuses a lock, which otherwise
+/// it does only in statements of triggers. If a cascade of a cascade is refused, the server goes on
+/// unless the diagnostics area has a message, and a wait that took too long leaves none.
 class MarkingRefusals {
  public:
   explicit MarkingRefusals(THD* thd) : thd_(thd) {
-    thd_->reset_fk_cascade_chain_tables();  // The server does so outside of triggers.
+    thd_->reset_fk_cascade_chain_tables();  // As the server does outside of triggers.
     thd_->is_fatal_sub_stmt_error = false;
     thd_->in_sub_stmt = SUB_STMT_TRIGGER;
   }
@@ -90,7 +91,8 @@ class MarkingRefusals {
   THD* const thd_;
 };
 
-// The server forgets the handler's number where a cascade cannot change a row.
+// The handler's number for a check that has failed: the server forgets it when a cascade cannot
+// change a row.
 int ForeignKeyError(THD* thd, const TABLE& table, int sql_command) {
   if (!thd->is_error()) {
     return thd->transaction_rollback_request ? HA_ERR_LOCK_DEADLOCK : HA_ERR_LOCK_WAIT_TIMEOUT;
@@ -127,7 +129,7 @@ void Statement::PrepareForRows(const OpenTable& open) {
   ShowForeignKeyTables(open, true);
 }
 
-// The order is that of the server's own statements: the other tables of foreign keys first.
+// As in the server's own statements, the other tables of foreign keys come first.
 int Statement::CheckForeignKeys(TABLE* table, int sql_command) {
   if (!ServerChecksForeignKeys(*table)) return 0;
   THD* thd = thd_.get();
@@ -145,7 +147,7 @@ int Statement::CheckForeignKeys(TABLE* table, int sql_command) {
   return is_refused ? ForeignKeyError(thd, *table, sql_command) : 0;
 }
 
-// All tables are InnoDB's, and all rows are logged.
+// Nothing to note: all tables are InnoDB's, and all rows are logged.
 void Statement::NoteForCommit(const TABLE&, bool) {}
 
 // When the log has no room for the events, a replica would lack rows.

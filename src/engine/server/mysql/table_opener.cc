@@ -13,7 +13,8 @@ namespace {
 Outcome OpenTablesOfKeys(SessionThd& session, OpenTable* open, const TABLE* table,
                          const char* except_key);
 
-/// Opens the other table of a foreign key of `table`. `changes`: a cascade changes that one.
+/// Opens the other table of a foreign key of `table`. `changes`: a cascade changes that other
+/// table.
 Outcome OpenOtherTable(SessionThd& session, OpenTable* open, const TABLE* table,
                        const LEX_CSTRING& other_db, const LEX_CSTRING& other_name,
                        const LEX_CSTRING& key, bool changes) {
@@ -86,17 +87,18 @@ bool SaysNoTable(unsigned number) {
 }
 
 Outcome CheckServed(TABLE& table, Access access) {
-  table.open_for_fk_name = nullptr;  // Until a statement has it locked (Statement::Begin).
+  table.open_for_fk_name = nullptr;  // Until a statement locks the table (Statement::Begin).
   if (table.s->table_category != TABLE_CATEGORY_USER) {
     return Outcome::Fail(ErrorCode::kSystemTable);
   }
   if (!IsInnodb(table)) return Outcome::Fail(ErrorCode::kUnserved);
-  // SQL masks such columns above the handler, by the role of who asks.
+  // SQL masks such columns above the handler, depending on the role of the client.
   const bool is_masked = std::any_of(table.field, table.field + table.s->fields,
                                      [](const Field* each) { return each->has_masking_policy(); });
   if (is_masked) return Outcome::Fail(ErrorCode::kUnserved);
   if (access == Access::kRead) return {};
-  // With innodb_native_foreign_keys the engine's own foreign keys would be another way to go.
+  // With innodb_native_foreign_keys the engine, and not the server, checks foreign keys, which is
+  // not served.
   const bool is_native = !is_sql_fk_checks_enabled(table.in_use);
   return is_native && ServerChecksForeignKeys(table) ? Outcome::Fail(ErrorCode::kUnserved)
                                                      : Outcome();

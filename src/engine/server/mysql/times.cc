@@ -7,13 +7,14 @@ TimeText ReadTime(THD* thd, std::string_view text, bool is_duration) {
   MYSQL_TIME_STATUS status;
   TimeText read;
   if (is_duration) {
-    // A text that is no time is 00:00:00, a time that is too far away the nearest one.
+    // A text that is no time is taken for 00:00:00, and a time beyond the limits for the nearest
+    // one.
     const bool failed = str_to_time(&my_charset_utf8mb4_general_ci, text.data(), text.size(), &time,
                                     TIME_NO_FLAGS, &status);
     read.is_none = failed || time.time_type == MYSQL_TIMESTAMP_ERROR;
     if (read.is_none) time = MYSQL_TIME{};
     read.packed = Time_val::strip_date(time).for_comparison();
-    // A text that only begins with a time (5x) has that time's place in the order.
+    // A text that only begins with a time (5x) is sorted as that time.
     read.is_none = read.is_none || (status.warnings & MYSQL_TIME_WARN_TRUNCATED) != 0;
     return read;
   }

@@ -11,16 +11,16 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// The THD of this thread whose waits are canceled; null: its waits are let be.
+/// The THD of this thread whose waits are canceled; null: no waits are.
 thread_local THD* refusing = nullptr;
 thread_local bool met_lock = false;
 
-/// What the server calls in the place of `previous`. Another library that has put itself in front
-/// of a link may call it on for as long as the server runs, so that the link stays as it is.
+/// What the server calls in the place of `previous`. Another library that has put itself before a
+/// link may go on calling the link as long as the server runs, so that the link must stay as it is.
 struct Link {
   THD_event_functions functions;
-  /// Also read by the server's threads, one of which may be in BeginWait, or on its way there, from
-  /// before Remove while the link is put in front of another library.
+  /// Also read by the server's threads: one of them may still be in BeginWait, or on its way there,
+  /// since before Remove, while the link is put before another library.
   std::atomic<THD_event_functions*> previous;
   bool is_taken;
 };
@@ -28,7 +28,7 @@ struct Link {
 std::mutex install_mutex;
 unsigned installed = 0;
 bool has_warned = false;
-/// The second one is for the place in front of a library that was loaded after this one.
+/// The second link is for the place before a library that was loaded after this one.
 Link links[2] = {};
 
 /// Called by the server's threads, with none of InnoDB's latches held.
@@ -52,8 +52,9 @@ std::atomic_ref<THD_event_functions*> PlaceOfHook() {
   return std::atomic_ref(Connection_handler_manager::event_functions);
 }
 
-/// Puts a link in front of the functions that the server calls now. False: no link is left. A link
-/// whose `previous` they are is not called by them, or they would call themselves.
+/// Puts a link before the functions that the server calls now. False: no link is left. A link can
+/// be used again if these functions are its `previous`: they cannot be calling it, because they
+/// would then call themselves.
 bool TakePlace() {
   THD_event_functions* const now = PlaceOfHook().load();
   for (const Link& link : links) {
@@ -69,8 +70,8 @@ bool TakePlace() {
     taken->previous.store(now);
     taken->is_taken = true;
   }
-  // Another library may stand at the same address by now. A thread of the server that still looks
-  // at the link finds the same thd_wait_begin before and after.
+  // Another library may be at the same address by now. A thread of the server that still looks at
+  // the link finds the same thd_wait_begin before and after the change.
   THD_event_functions functions = now != nullptr ? *now : THD_event_functions{};
   functions.thd_wait_begin = kBegins[taken - links];
   taken->functions = functions;
@@ -106,8 +107,8 @@ void WaitHook::Renew() {
   }
 }
 
-// A library that has put itself in front of a link may call it on: then the link stays, and finds
-// no thread that refuses.
+// If a library has put itself before a link, it may go on calling it: the link then stays, and
+// finds no thread that refuses waits.
 void WaitHook::Remove() {
   const std::lock_guard lock(install_mutex);
   if (--installed != 0) return;

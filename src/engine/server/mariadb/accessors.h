@@ -21,12 +21,12 @@ inline constexpr uint kDecimalsNotFixed = FLOATING_POINT_DECIMALS;
 inline constexpr ha_rkey_function kSingleRowSearch = HA_READ_KEY_EXACT;
 inline constexpr bool kIndexHasPadding = true;
 inline constexpr bool kNullLeavesGenerated = true;
-/// InnoDB takes the isolation that finds rows there, READ UNCOMMITTED, only when a table is locked
-/// (innodb_isolation_level in ha_innodb.cc).
+/// A read-only InnoDB finds rows only with READ UNCOMMITTED, which it uses only when a table is
+/// locked (innodb_isolation_level in ha_innodb.cc).
 inline constexpr bool kReadOnlyNeedsLocks = true;
 /// InnoDB of MariaDB looks for the last transaction's id when the server starts.
 inline constexpr bool kLogsTransactionIds = false;
-/// The options are foreign_key_checks and check_constraint_checks.
+/// Set by foreign_key_checks and check_constraint_checks.
 inline constexpr ulonglong kCheckOptions =
     OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
 inline constexpr int kInterrupted = HA_ERR_ABORTED_BY_USER;
@@ -35,7 +35,7 @@ inline constexpr ulong kForceRecoveryMaxForWrites = 4;
 
 }  // namespace rowsocket::engine::server
 
-// After the types that it names.
+// Included after the types that it names.
 #include "engine/server/accessors.h"
 
 namespace rowsocket::engine::server {
@@ -55,7 +55,7 @@ inline bool IsNullable(const Field& field) { return field.real_maybe_null(); }
 inline bool HasOnUpdate(const Field& field) { return field.has_update_default_function(); }
 inline bool ComparesAsText(const Field& field) { return field.cmp_type() == STRING_RESULT; }
 
-/// A TIME is added to as the number that SQL makes of it, with its fraction.
+/// SQL adds to a TIME as to the number that it makes of the TIME, with its fraction.
 inline Item_result ArithmeticOf(const Field& field) {
   const Item_result type = field.cmp_type();
   return type == TIME_RESULT ? DECIMAL_RESULT : type;
@@ -109,7 +109,7 @@ inline uint LabelsOf(const Field& field) {
 }
 
 inline bool IsStoredButForRest(int result) {
-  constexpr int kNote = 3;  // The result of Field_temporal::store when it only cut off a rest.
+  constexpr int kNote = 3;  // Field_temporal::store returns it when it has only cut off a rest.
   return result == 0 || result == kNote;
 }
 inline bool StoreNull(Field* field) {
@@ -221,7 +221,7 @@ inline void FreeValuesAbove(TABLE& table, size_t bytes) {
 }
 
 inline bool HasGenerated(const TABLE& table) { return table.vfield != nullptr; }
-/// The expressions of generated columns have memory of the table's.
+/// Nothing to forget: the expressions of generated columns use memory of the table.
 inline void ForgetGenerated(TABLE&) {}
 inline bool HasChecks(const TABLE& table) { return table.check_constraints != nullptr; }
 inline bool RollsBack(const TABLE& table) {
@@ -251,7 +251,7 @@ inline void MarkRowEndForReading(const TABLE& table) {
 }
 
 inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd, table, 0); }
-/// needs_reopen() does not tell of FLUSH TABLES and OPTIMIZE.
+/// needs_reopen() alone would miss FLUSH TABLES and OPTIMIZE.
 inline bool IsOutOfDate(const TABLE& table) {
   return const_cast<TABLE&>(table).needs_reopen() || table.s->tdc->flushed;
 }

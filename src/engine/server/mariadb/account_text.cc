@@ -15,7 +15,7 @@ AccountText::AccountText() : own_(std::make_unique<Own>()) {}
 AccountText::~AccountText() = default;
 
 // The server does not free all memory of a local statement that fails after its result's header
-// (loc_read_rows in sql_prepare.cc), so that it is not asked about an account that is not there.
+// (loc_read_rows in sql_prepare.cc), so that it is not asked about an account that does not exist.
 std::optional<std::string> AccountText::Of(const std::string& user, const std::string& host) {
   // The server counts this thread as one of its own at a shutdown, and keeps its accounts until it
   // has ended.

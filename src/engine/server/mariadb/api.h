@@ -1,4 +1,4 @@
-// All that other files include of MariaDB (CONTRIBUTING.md, "Style").
+// The only header through which other files include MariaDB's (CONTRIBUTING.md, "Style").
 #pragma once
 
 #include "server_headers.h"
@@ -9,7 +9,8 @@
 #undef test
 #undef swap
 
-// After the server's headers: compat.h says first where their version is not a known one.
+// Included after the server's headers, and first of ours, so that compat.h reports an unknown
+// version before anything else fails.
 #include "compat.h"
-// After the server's headers and compat.h.
+// Included after the server's headers and compat.h.
 #include "accessors.h"

@@ -24,7 +24,8 @@ class DataLock {
   THD* const thd_;
 };
 
-/// The server refuses a write beside any open table of the THD that has no primary key.
+/// Whether an open table of the THD has no primary key: the server then refuses writes, even to
+/// other tables.
 bool HasTableWithoutKey(const THD& thd) {
   for (const TABLE* table = thd.open_tables; table != nullptr; table = table->next) {
     if (table->s->primary_key == MAX_KEY) return true;
@@ -70,7 +71,7 @@ bool HoldsClusterOrder() {
   return mode == wsrep::client_state::m_toi || mode == wsrep::client_state::m_rsu;
 }
 
-// With wsrep_on=OFF a node takes finds whatever its state, and no writes (Cluster::Begin).
+// With wsrep_on=OFF a node takes finds in any state, and no writes (Cluster::Begin).
 void AddClusterNode(model::Health* health) {
   if (!WSREP_PROVIDER_EXISTS_ || !IsProviderLoaded()) return;
   const system_variables& global = global_system_variables;
@@ -81,8 +82,8 @@ void AddClusterNode(model::Health* health) {
   health->writes = health->writes && is_ready && global.wsrep_on;
 }
 
-// The server's own switch for streaming replication would send a turn in fragments, which other
-// nodes see before the turn has ended.
+// Switches off streaming replication, by which other nodes would see fragments of a turn before the
+// turn has ended.
 void JoinGalera(THD* thd) {
   thd->variables.wsrep_on = global_system_variables.wsrep_on;
   thd->variables.wsrep_trx_fragment_size = 0;
@@ -104,13 +105,13 @@ bool Cluster::Replicates(const TABLE& table) {
   return (table.file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
 }
 
-// The provider tells by LossOf and EndTurn.
+// Always false: in Galera, LossOf and EndTurn tell of a refusal.
 bool Cluster::HasRefused(THD*) { return false; }
 bool Cluster::MayStandElsewhere(THD*) { return false; }
 
-// Waits once a turn, by the provider's own call: the server's function waits only for threads of
-// its clients. The tables are closed first, because the wait may be for DDL that waits for one of
-// them, and nothing ends such a wait before its timeout.
+// Waits once a turn, by the provider's own call, because the server's function waits only for
+// threads of its clients. The tables are closed first, because the wait may be for DDL that waits
+// for one of them, and nothing ends such a wait before its timeout.
 bool Cluster::WaitForCluster(bool writes) {
   constexpr uint kBeforeWrites =
       WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
@@ -155,7 +156,7 @@ void Cluster::Begin(bool writes) {
   // meets its metadata locks would otherwise end its statement as KILL QUERY does.
   wsrep_start_transaction(thd, thd->wsrep_next_trx_id());
   // DDL that came to wait for a table before this transaction began found none to abort, and does
-  // not look again. A writeset of this turn would be ordered behind that DDL, and wait for it with
+  // not look again. A writeset of this turn would be ordered after that DDL, and wait for it with
   // the table open. DDL that comes from here on aborts the transaction.
   if (tables_.OthersWaitForTables()) tables_.CloseAll();
   thd->reset_kill_query();
@@ -163,8 +164,9 @@ void Cluster::Begin(bool writes) {
 
 bool CollectsRowEvents(THD* thd) { return WSREP_EMULATE_BINLOG(thd); }
 
-// Without a binary log the server notes such a place for SAVEPOINT alone. The rollback of a
-// statement removes the event that is still pending, and leaves those before it to the other nodes.
+// Without a binary log the server notes such a place only for SAVEPOINT. The rollback of a
+// statement would then remove only the pending event, and the other nodes would get the events
+// before it.
 void Cluster::MarkBegin(THD* thd) {
   if (!CollectsRowEvents(thd)) return;
   thd->binlog_set_stmt_begin();
@@ -203,7 +205,7 @@ Cluster::LostBy Cluster::LossOf(bool has_changed_rows) const {
   }
 }
 
-// The requests of a turn beyond the limits of a writeset may well succeed in transactions of their
+// If the turn is too large for a writeset, its requests may well succeed in transactions of their
 // own.
 void Cluster::TellLoss(LostBy loss, Outcome* outcome) const {
   outcome->transaction_lost = true;
@@ -246,8 +248,7 @@ Cluster::TurnEnd Cluster::EndTurn() {
   if (replays) {
     return error == wsrep::e_success && is_committed ? TurnEnd::kReplayed : TurnEnd::kConflict;
   }
-  // A KILL that a commit has met before it gave the writeset to the provider has cost nothing but
-  // the transaction.
+  // A KILL before the commit gave the writeset to the provider has cost only the transaction.
   if (error == wsrep::e_deadlock_error || error == wsrep::e_interrupted_error || was_aborted) {
     return TurnEnd::kConflict;
   }

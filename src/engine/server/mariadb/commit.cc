@@ -31,7 +31,7 @@ void Committer::ReleaseCommitLock() {
   thd->backup_commit_lock = nullptr;
 }
 
-// KILL and shutdown end the wait.
+// KILL and shutdown end the wait for a semi-synchronous replica.
 bool Committer::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
 
 // A commit gives an ALTER that copies the table all changes that the transaction has noted for it.
@@ -47,17 +47,18 @@ void Committer::NoteSeen() {
 }
 
 // The commit of a system thread waits for the flush. The commit of a NON_SYSTEM_THREAD does not
-// wait where another commit waits for the next flush already; the THD counts the flushes that it is
-// owed, and waits for them when it is destroyed.
+// wait if another commit already waits for the next flush; the THD counts the flushes for which it
+// has still to wait, and does so when it is destroyed.
 void Committer::SetWaitsForFlush(bool waits) {
   thd_.get()->system_thread = waits ? SYSTEM_THREAD_GENERIC : NON_SYSTEM_THREAD;
 }
 
-// A transaction with nothing but undone changes is rolled back, because a commit would give them to
-// the ALTER.
+// A transaction all of whose changes were undone is rolled back, because a commit would give these
+// changes to the ALTER.
 bool Committer::EndTransaction() {
   THD* thd = thd_.get();
-  // The commits of a group have their leader's query id, by which replicas tell groups apart.
+  // All commits of a group get their leader's query id, by which replicas tell groups apart, so
+  // each commit needs an id of its own.
   thd->set_query_id(next_query_id());
   return HasUndoneChanges() ? trans_rollback(thd) : trans_commit(thd);
 }
@@ -66,8 +67,8 @@ void Committer::FlushSeen() {
   for (handlerton* engine : own_.seen) FlushLogs(engine, thd_.own().flush_at_commit());
 }
 
-// MariaDB reports a full cache of the binary log when the statement writes its rows, so that no
-// commit fails for want of room.
+// Always false: MariaDB reports a full cache of the binary log when the statement writes its rows,
+// so that no commit fails for lack of room.
 bool Committer::HadNoRoom() const { return false; }
 
 }  // namespace rowsocket::engine::server

@@ -1,10 +1,10 @@
 // What differs between the lines of MariaDB that this library is built for: one block for each
-// function, "since" the first of these lines that has it so. No other file asks for the server's
-// version (scripts/check-docs). Included by api.h alone, after the server's headers.
+// function; its comment says "since" which of these lines it is so. No other file asks for the
+// server's version (scripts/check-docs). Included by api.h alone, after the server's headers.
 //
-// Another line: it is named in the next #if. Then the compiler stops in each block, because none
-// has a side for lines that it does not name: the block is read beside the new line's source, and
-// the line joins the side that is right for it (`|| ROWSOCKET_LINE == 1203`), or gets one of its
+// To add a line, name it in the next #if. The compiler then stops in each block, because no block
+// has a side for lines that it does not name: compare the block with the new line's source, and add
+// the line to the side that is right for it (`|| ROWSOCKET_LINE == 1203`), or give it a side of its
 // own. All steps: docs/adr/0004-supported-versions.md.
 #pragma once
 
@@ -28,8 +28,8 @@ namespace rowsocket::engine::server {
 
 // --- Transactions ---
 
-/// A member of a transaction. Since 11.8 not every one is a storage engine: the binary log and the
-/// cache of vector indexes are not.
+/// A participant of a transaction. Since 11.8 some are no storage engines: the binary log, and the
+/// cache of vector indexes.
 #if ROWSOCKET_LINE == 1108
 using Participant = transaction_participant;
 #elif ROWSOCKET_LINE == 1011
@@ -38,7 +38,7 @@ using Participant = handlerton;
 #error "Which side does this line of MariaDB take? See the first lines"
 #endif
 
-/// The storage engine that a participant is; null for other participants.
+/// The participant as a storage engine; null for other participants.
 inline handlerton* EngineOf(Participant* participant) {
 #if ROWSOCKET_LINE == 1108
   st_plugin_int* const plugin = hton2plugin[participant->slot];
@@ -51,9 +51,9 @@ inline handlerton* EngineOf(Participant* participant) {
 #endif
 }
 
-/// Makes the engine's log as durable as commits are. Since 11.8 InnoDB's function flushes whatever
-/// innodb_flush_log_at_trx_commit says, so that the variable is read here: with 0 and 2 no commit
-/// waits for a flush, and neither do answers. InnoDB's function of 10.11 reads the variable itself.
+/// Makes the engine's log as durable as commits are. Since 11.8 InnoDB's function always flushes,
+/// so innodb_flush_log_at_trx_commit is checked here: with 0 and 2 no commit waits for a flush, and
+/// neither do answers. InnoDB's function of 10.11 checks the variable itself.
 inline void FlushLogs(handlerton* engine, [[maybe_unused]] ulonglong flush_at_commit) {
 #if ROWSOCKET_LINE == 1108
   if (engine->db_type != DB_TYPE_INNODB || (flush_at_commit & 1) != 0) engine->flush_logs(engine);
@@ -64,7 +64,7 @@ inline void FlushLogs(handlerton* engine, [[maybe_unused]] ulonglong flush_at_co
 #endif
 }
 
-/// Since 11.8 the handler is told as well whether the statement changes rows that it finds.
+/// Since 11.8 the handler is also told whether the statement changes rows that it finds.
 inline int PrepareToWrite(handler& file, [[maybe_unused]] bool sets_fields) {
 #if ROWSOCKET_LINE == 1108
   return file.prepare_for_modify(sets_fields, /*can_lookup=*/true);
@@ -145,15 +145,15 @@ inline bool HasVectorIndexTable([[maybe_unused]] const TABLE& table) {
 #endif
 }
 
-/// The index (since 11.8) stays locked from its first use in the transaction on, so that its
-/// handler and its cache have to be told as the table's handler is.
+/// From its first use in the transaction on, the index (since 11.8) stays locked, so that its
+/// handler and its cache have to be told, just as the table's handler is.
 inline void BeginStatementOfVectorIndexTable([[maybe_unused]] THD* thd,
                                              [[maybe_unused]] TABLE* table) {
 #if ROWSOCKET_LINE == 1108
   if (table->hlindex == nullptr || table->hlindex->in_use != thd) return;
   table->hlindex->file->start_stmt(thd, table->reginfo.lock_type);
-  // The cache registers itself with the first statement of the transaction alone, and would not
-  // hear of the rollback of a later statement.
+  // The cache registers itself only with the first statement of the transaction, and would not hear
+  // of the rollback of a later statement.
   for (Ha_trx_info* each = thd->transaction->all.ha_list; each != nullptr; each = each->next()) {
     st_plugin_int* const plugin = hton2plugin[each->ht()->slot];
     if (plugin != nullptr && plugin->plugin->type == MYSQL_DAEMON_PLUGIN &&
@@ -225,8 +225,8 @@ inline privilege_t ColumnPrivileges(THD* thd, GRANT_INFO* grant, const char* db,
 #endif
 }
 
-/// Fills in the account that SQL would choose for a client, without a login. True: there is none.
-/// A client without a host name is known by its address.
+/// Fills in the account that SQL would choose for a client, without a login. True: there is no such
+/// account. A client without a host name is known by its address.
 inline bool FindAccount(Security_context* context, const std::string& user, const char* host,
                         const char* ip) {
 #if ROWSOCKET_LINE == 1108

@@ -14,7 +14,7 @@ using PluginDeclaration = st_maria_plugin;
 
 }  // namespace rowsocket::plugin
 
-// After the types that it names.
+// Included after the types that it names.
 #include "engine/server/declare.h"
 
 namespace rowsocket::plugin {
@@ -22,7 +22,7 @@ namespace rowsocket::plugin {
 inline StatusVariable StatusOf(const char* name, unsigned long long* value) {
   return {name, value, SHOW_LONGLONG};
 }
-/// MariaDB 11.5 and newer set it to 0 by FLUSH GLOBAL STATUS.
+/// In MariaDB 11.5 and newer, FLUSH GLOBAL STATUS sets the number to 0.
 inline StatusVariable FlushedStatus(const char* name, unsigned long* value) {
   return {name, value, SHOW_LONG};
 }

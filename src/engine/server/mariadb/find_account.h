@@ -1,6 +1,6 @@
-// Whether the server has an account of exactly this name and host, by its memory.
+// Looks for an account of exactly this name and host in the server's memory.
 //
-// Threads: any with a THD. Lifetime: `found` shows the texts given, which outlive it.
+// Threads: any with a THD. Lifetime: `found` has views of the texts given, which outlive it.
 #pragma once
 
 #include <strings.h>
@@ -11,9 +11,10 @@
 
 namespace rowsocket::engine::server {
 
-/// Fills in the account. `address` is where the text lies by which an account is found whose host
-/// is a network: the first address of that. False also where the host matches the pattern of
-/// another account of the same name, since the server takes it for that account's host.
+/// Fills in the account. False where there is none, and where the host matches the pattern of
+/// another account of the same name, because the server takes it for that account's host. `address`
+/// keeps the text by which an account is found whose host is a network: the network's first
+/// address.
 inline bool FindExactly(Security_context* found, const std::string& user, const std::string& host,
                         std::string* address) {
   address->assign(host, 0, host.find('/'));

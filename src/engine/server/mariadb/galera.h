@@ -1,4 +1,4 @@
-// What MariaDB's own files ask of Galera for a THD, besides what all servers are asked (cluster.h).
+// What only MariaDB's own files call for a THD in Galera; cluster.h has what all servers have.
 //
 // Flow, as a grammar: JoinGalera { turn } LeaveGalera, where a turn calls AppendChildren and
 // CollectsRowEvents. Where there is no cluster each call is one look at a flag.

@@ -22,7 +22,7 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether a provider is there, also where the global wsrep_on is OFF.
+/// Whether a provider is loaded, even if the global wsrep_on is OFF.
 inline bool IsProviderLoaded() {
   return Wsrep_server_state::is_inited() && Wsrep_server_state::instance().is_provider_loaded();
 }

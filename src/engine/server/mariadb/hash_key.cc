@@ -11,8 +11,8 @@ KeyParts HashKeyParts(const KEY& key) {
   return {key.key_part - count, count, true};
 }
 
-// Unlike TABLE::update_virtual_field, this does not compute generated columns among the key's anew:
-// that would overwrite the values just stored, from values of an earlier request in record[0].
+// Does not use TABLE::update_virtual_field, which would compute generated columns of the key anew:
+// they would overwrite the values just stored with values of an earlier request in record[0].
 void StoreHash(THD* thd, TABLE* table, const KEY& key) {
   ROWSOCKET_REQUIRE(IsHash(key));
   Field* const hash = key.key_part->field;

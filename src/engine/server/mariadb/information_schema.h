@@ -12,7 +12,7 @@ using SchemaTableInfo = st_mysql_information_schema;
 
 }  // namespace rowsocket::plugin
 
-// After the types that it names.
+// Included after the types that it names.
 #include "engine/server/information_schema.h"
 
 namespace rowsocket::plugin {

@@ -6,7 +6,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Makes the THD that of this thread, for a statement.
+/// Makes the THD the current one of this thread, for one statement.
 class OnThisThread {
  public:
   explicit OnThisThread(THD* thd) : before_(current_thd) {
@@ -24,7 +24,7 @@ class OnThisThread {
   THD* const before_;
 };
 
-/// Frees what a statement has left on the THD, also where memory runs out before its end.
+/// Frees what a statement has left on the THD, even if memory runs out before its end.
 struct AfterStatement {
   THD* const thd;
   ~AfterStatement() {
@@ -47,8 +47,9 @@ struct LocalSql::Connection {
     thd->variables.option_bits |= OPTION_LOG_OFF;
     thd->variables.option_bits &= ~OPTION_BIN_LOG;
     thd->variables.sql_log_slow = false;
-    thd->variables.max_statement_time = 0;  // The limit is for statements of clients.
-    thd->variables.wsrep_on = false;  // The statements ask this server, in any state of a cluster.
+    thd->variables.max_statement_time = 0;  // The limit is meant for statements of clients.
+    thd->variables.wsrep_on = false;  // The statements are about this server alone, whatever the
+                                      // state of its cluster.
     thd->query_cache_is_applicable = false;
     sql_service_handler.mysql_init_func(&mysql);
     is_open = sql_service_handler.mysql_real_connect_local_func(&mysql) != nullptr;
@@ -80,8 +81,9 @@ std::optional<std::string> LocalSql::Value(const std::string& statement) {
   MYSQL* const mysql = &connection_->mysql;
   const OnThisThread on_this_thread(thd);
   const AfterStatement after_statement{thd};
-  thd->reset_killed();  // What ended a statement before this one does not end this one.
-  // Audit plugins are not told of classes that this session seems to have told them of already.
+  thd->reset_killed();  // A KILL of an earlier statement must not end this one.
+  // The session seems to have told audit plugins of all classes of events already, so that they are
+  // told nothing.
   memset(thd->audit_class_mask, 0xff, sizeof(thd->audit_class_mask));
   const auto bytes = static_cast<unsigned long>(statement.size());
   if (sql_service_handler.mysql_real_query_func(mysql, statement.data(), bytes) != 0) {

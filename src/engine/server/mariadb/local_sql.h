@@ -1,5 +1,5 @@
-// A SQL session of the library itself: it is in no process list, and neither the logs nor audit
-// plugins hear of its statements.
+// A SQL session of the library itself, which is in no process list, and whose statements reach
+// neither the logs nor audit plugins.
 //
 // Threads: any, one at a time. Lifetime: made at the first statement, which needs a server that has
 // started.
@@ -20,7 +20,8 @@ class LocalSql {
   LocalSql(const LocalSql&) = delete;
   LocalSql& operator=(const LocalSql&) = delete;
 
-  /// The first value of the first row; none where the statement fails or has no row.
+  /// Executes the statement. Returns the first value of its first row; none if it fails or has no
+  /// row.
   std::optional<std::string> Value(const std::string& statement);
 
  private:
@@ -30,7 +31,7 @@ class LocalSql {
   std::unique_ptr<Connection> connection_ GUARDED_BY(mutex_);
 };
 
-/// The name between the quotes that no sql_mode changes.
+/// The name between backticks, which quote names in every sql_mode.
 std::string QuotedName(const std::string& name);
 
 }  // namespace rowsocket::engine::server

@@ -1,4 +1,4 @@
-// The server's headers that logins need beside those of api.h.
+// The server's headers that logins need besides those of api.h.
 #pragma once
 
 #include "api.h"
@@ -26,7 +26,7 @@
 #endif
 
 extern sql_service_st sql_service_handler;
-/// Sessions that the server's shutdown does not wait for.
+/// How many sessions there are for which the server's shutdown does not wait.
 extern Atomic_counter<uint32_t> local_connection_thread_count;
 
 /// Signs as the plugin client_ed25519 does; from the server's own source (plugin/auth_ed25519).

@@ -35,7 +35,7 @@ LoginThd::LoginThd(my_thread_id id) : thd_(new THD(id != 0 ? id : next_thread_id
   thd_->start_utime = thd_->thr_create_utime = microsecond_interval_timer();
 }
 
-// The server's buffer has held the answers of the client's side.
+// The server's buffer has held the client's answers, so it is wiped.
 LoginThd::~LoginThd() {
   NET& net = thd_->net;
   if (has_net_) explicit_bzero(net.buff, net.max_packet);
@@ -73,12 +73,12 @@ const char* Authenticate(THD* thd, LoginVio&, const std::string& packet) {
                              CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA;
   thd->scramble[SCRAMBLE_LENGTH] = 1;
   NET& net = thd->net;
-  // The net's own buffer is used for the answers to the plugins.
+  // A copy, because the net's own buffer is used for the answers to the plugins.
   std::string kept = packet + '\0';
   net.read_pos = reinterpret_cast<uchar*>(kept.data());
   if (!acl_authenticate(thd, static_cast<uint>(packet.size()))) return nullptr;
   const Diagnostics_area* const area = thd->get_stmt_da();
-  // The server's own words about a wrong password are in the log already.
+  // The server has logged its own message about a wrong password already.
   const bool is_logged =
       area->is_error() && (area->sql_errno() == ER_ACCESS_DENIED_ERROR ||
                            area->sql_errno() == ER_ACCESS_DENIED_NO_PASSWORD_ERROR);
@@ -107,7 +107,7 @@ std::unique_ptr<LoginTicket> TakeTicket(THD* thd) {
   return ticket;
 }
 
-// These limits count SQL statements alone.
+// These limits count only SQL statements.
 const char* WhyNotLimited(const LoginTicket& ticket) {
   const user_conn* const counted = static_cast<const ServerTicket&>(ticket).counted;
   if (counted == nullptr) return nullptr;

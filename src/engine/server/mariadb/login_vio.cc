@@ -16,9 +16,9 @@ struct OwnedVio : st_vio {
 
 }  // namespace
 
-// Answers: mysql_native_password, client_ed25519; dialog and mysql_clear_password get the password
-// as it is, because the plugin behind them wants that (PAM); any other plugin gets an empty packet,
-// which is what unix_socket wants.
+// Answers mysql_native_password and client_ed25519; dialog and mysql_clear_password get the
+// password as it is, because their server side (PAM) needs it so; any other plugin gets an empty
+// packet, which is what unix_socket expects.
 
 LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new OwnedVio(*this)) {
   st_vio& vio = *vio_;

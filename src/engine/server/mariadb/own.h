@@ -1,4 +1,4 @@
-// What classes of engine/server keep in MariaDB alone. The headers of these classes say what common
+// What classes of engine/server keep only in MariaDB. The headers of these classes say what common
 // code calls; all else is for this folder's files.
 #pragma once
 
@@ -12,12 +12,12 @@ namespace rowsocket::engine::server {
 
 class SessionThdOwn {
  public:
-  /// Nothing: MariaDB's locks tell by an error that they were not waited for.
+  /// Empty in MariaDB, which reports by an error that a lock was not waited for.
   void BeginStatement() {}
-  /// Nothing: no function of the server replaces the text of Describe for good.
+  /// Empty in MariaDB, where no function of the server replaces the text of Describe for good.
   void RestoreDescription(THD*) {}
-  /// Finds the variable's own place in memory, which stays valid: InnoDB is loaded as long as the
-  /// server runs.
+  /// Finds the address of the variable innodb_flush_log_at_trx_commit, which stays valid, because
+  /// InnoDB is loaded as long as the server runs.
   void FindFlushAtCommit(THD* thd);
   /// @@global.innodb_flush_log_at_trx_commit; 1 where the server has no InnoDB.
   unsigned long flush_at_commit() const {
@@ -28,29 +28,31 @@ class SessionThdOwn {
   const unsigned long* flush_at_commit_ = nullptr;
 };
 
-/// What a turn has changed that its commit has to know of.
+/// What a commit has to know about the changes of its turn.
 class TablesOwn {
  public:
   void BeginTurn() { *this = {}; }
   void BeginChanges() { rows_for_alter_ = 0; }
-  /// Where several rows are taken back, the server's list of changes for an ALTER's copy keeps all
-  /// but the last (online_alter.cc), unless the whole transaction is rolled back.
+  /// Notes that the statement or unit was taken back. If it had changed several rows, the server's
+  /// list of changes for an ALTER's copy keeps all but the last (online_alter.cc), unless the whole
+  /// transaction is rolled back.
   void TakeBackChanges() { alter_has_undone_rows_ |= std::exchange(rows_for_alter_, 0) > 1; }
-  /// A statement has changed a row of a table that an ALTER copies meanwhile.
+  /// Notes that a statement has changed a row of a table that an ALTER copies meanwhile.
   void NoteRowForAlter() { ++rows_for_alter_; }
   /// Whether a commit of this turn would give an ALTER changes that were taken back.
   bool alter_has_undone_rows() const { return alter_has_undone_rows_; }
-  /// Some of the changed rows may be missing in the binary log, if there is one.
+  /// Notes that the binary log, if there is one, may lack some of the changed rows.
   void NoteUnloggedRows() { has_unlogged_rows_ = true; }
   bool has_unlogged_rows() const { return has_unlogged_rows_; }
 
  private:
-  unsigned rows_for_alter_ = 0;  ///< What the statement or unit has changed while ALTERs copy.
+  unsigned rows_for_alter_ = 0;  ///< How many rows the statement or unit has changed while ALTERs
+                                 ///< copy their tables.
   bool alter_has_undone_rows_ = false;
   bool has_unlogged_rows_ = false;
 };
 
-/// The foreign keys that refer to a table, as a text that differs when they do.
+/// The foreign keys that refer to a table, as a text that changes when they change.
 struct References {
   TABLE* table;
   std::string keys;
@@ -58,8 +60,8 @@ struct References {
 
 struct OpenTableOwn {
   MDL_ticket* statement_commit_lock = nullptr;  ///< Held with `lock`: TakeStatementCommitLock.
-  /// For writes: the references to each table whose rows may change. A new foreign key can come
-  /// without a lock of the parent (CREATE TABLE of a child).
+  /// For writes: the references to each table whose rows may change, because a new foreign key can
+  /// appear without a lock of the parent (CREATE TABLE of a child).
   std::vector<References> references;
 };
 
@@ -77,11 +79,11 @@ struct PrivilegeReaderOwn {
   PrivilegeReaderOwn(const PrivilegeReaderOwn&) = delete;
   PrivilegeReaderOwn& operator=(const PrivilegeReaderOwn&) = delete;
 
-  /// The THD from which functions of the server take the account. It is in no list, so that no
-  /// other thread looks at it.
+  /// The THD from which functions of the server take the account. No list has it, so that no other
+  /// thread looks at it.
   THD* const thd;
   Security_context account;
-  std::string address;  ///< What `account` shows as its address.
+  std::string address;  ///< The text that `account` has as its address.
   GRANT_INFO grant;
   const std::string* table = nullptr;
   bool is_locked = false;

@@ -7,7 +7,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// Bytes at the front of a row's position that name the partition, in a partitioned table.
+/// In a partitioned table, a row's position begins with this many bytes, which name the partition.
 constexpr uint kPartitionBytes = 2;
 
 bool IsEnd(int error) { return error == HA_ERR_KEY_NOT_FOUND || error == HA_ERR_END_OF_FILE; }
@@ -98,8 +98,8 @@ int PartitionMerge::Next() {
   return Show();
 }
 
-// A virtual BLOB column has room for one text, which rows of other partitions have overwritten: it
-// is computed anew.
+// Shows the row in record[0]. A virtual BLOB column, which has room for one text only, is computed
+// anew, because rows of other partitions have overwritten it.
 int PartitionMerge::Show() {
   if (heap_.empty()) return HA_ERR_END_OF_FILE;
   const Candidate& first = heap_.front();

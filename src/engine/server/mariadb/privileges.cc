@@ -41,8 +41,8 @@ std::string DefaultRole(const model::Account& account) {
 
 bool PrivilegeReader::MayHaveChanged() { return true; }
 
-// The look needs the mutex of the accounts alone, which statements hold while they write the grant
-// tables, so that it is never false.
+// Never false: the look needs only the mutex of the accounts, for which it waits while a statement
+// writes the grant tables.
 bool PrivilegeReader::TryLook(const model::Account& account, const std::string& db, bool* found) {
   on_database_ = 0;
   Security_context& context = own().account;
@@ -57,8 +57,8 @@ bool PrivilegeReader::TryLook(const model::Account& account, const std::string& 
   return true;
 }
 
-// A role that was revoked, or dropped, gives nothing. The server's message goes to the THD of this
-// thread, which has no use for it.
+// A role that was revoked, or dropped, gives no privileges. The server's message about it goes to
+// the THD of this thread, which drops it.
 void PrivilegeReaderOwn::TakeRole(const std::string& role) {
   privilege_t access(NO_ACL);
   if (role.size() < USERNAME_LENGTH && CheckRole(thd, role, &access) == 0) {
@@ -80,8 +80,8 @@ void PrivilegeReader::Unlock() {
   mysql_rwlock_unlock(&LOCK_grant);
 }
 
-// What the server has noted in a GRANT_INFO may be freed once LOCK_grant is free, so that each look
-// reads it anew.
+// The server's notes in a GRANT_INFO may be freed once LOCK_grant is free, so that each look reads
+// them anew.
 void PrivilegeReader::LookAtTable(const std::string& table) {
   own_->table = &table;
   GRANT_INFO& grant = own_->grant;

@@ -14,7 +14,7 @@ SourceState StateOf(const Master_info& source) {
                                                          : SourceState::kConnecting;
 }
 
-/// `last_s` where the lock is held.
+/// The lag of a source; `last_s` if another session holds the source's lock.
 uint32_t LagOf(Master_info& source, uint32_t last_s) {
   Relay_log_info& relay = source.rli;
   if (mysql_mutex_trylock(&relay.data_lock) != 0) return last_s;
@@ -25,7 +25,8 @@ uint32_t LagOf(Master_info& source, uint32_t last_s) {
   return is_idle ? 0 : LagSince(stamp, source.clock_diff_with_master);
 }
 
-/// REQUIRES: LOCK_active_mi. The index of sources exists only when the server has started.
+/// Reads the state of all sources. REQUIRES: the caller holds LOCK_active_mi. The index of sources
+/// exists only after the server has started.
 Sources ReadSources(const Sources& last) {
   if (master_info_index == nullptr) return {SourceState::kStopped, kUnknownLag};
   const HASH& hash = master_info_index->master_info_hash;
@@ -55,9 +56,9 @@ std::string BinlogPosition() {
   return {text.ptr(), text.length()};
 }
 
-// The binary log has a transaction before its changes are visible. Clients of a primary ask about
-// transactions that were acknowledged, which are visible; on a replica only the position of its
-// threads tells that.
+// A transaction is in the binary log before its changes are visible. On a primary that does no
+// harm, because clients ask about acknowledged transactions, which are visible. On a replica, the
+// position of its threads tells what is visible.
 bool HasExecuted(const model::Gtid& gtid) {
   if (!mysqld_server_started) return false;
   rpl_gtid last;

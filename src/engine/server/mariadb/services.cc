@@ -1,7 +1,8 @@
-// The server's headers call some functions of the server through pointers, its services, which the
-// server fills by name in the file that it opens itself, where their versions are its own. A
-// package's loader is that file for servers of several versions, so the pointers are set here
-// instead, to the functions of the server that the library was built for, and are not exported.
+// The server's headers call some functions of the server through pointers, its services. The server
+// fills these by name in the plugin file that it opens, if their versions are its own. In a package
+// that file is the loader, which serves several versions of the server. So the pointers are set
+// here instead, to the functions of the server that the library was built for, and are not
+// exported.
 //
 // Without this macro the headers declare the functions themselves.
 #undef MYSQL_DYNAMIC_PLUGIN

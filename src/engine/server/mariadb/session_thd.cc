@@ -29,7 +29,7 @@ void EnterPerformanceSchema([[maybe_unused]] THD* thd) {
 #endif
 }
 
-/// Returns @@global.innodb_lock_wait_timeout.
+/// Lets the THD wait for rows, or not. Returns @@global.innodb_lock_wait_timeout.
 unsigned SetRowLockWait(THD* thd, bool waits) {
   sys_var* variable =
       find_sys_var(thd, STRING_WITH_LEN("innodb_lock_wait_timeout"), /*throw_error=*/false);
@@ -40,9 +40,9 @@ unsigned SetRowLockWait(THD* thd, bool waits) {
   return static_cast<unsigned>(global_s);
 }
 
-// By the time of a write, a find of the turn may have made a view. With snapshot isolation the
-// write of a row that was changed since would lose the transaction. Writes are for the row as it is
-// now: SQL's autocommit has no view either.
+// Before a write, a find of the turn may have made a view. With snapshot isolation, the write of a
+// row that was changed since then would lose the transaction. Writes here are for the present row,
+// as in SQL's autocommit, which has no view either.
 void IgnoreSnapshotIsolation(THD* thd) {
   sys_var* variable =
       find_sys_var(thd, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
@@ -68,7 +68,7 @@ void SessionThd::FreeThd(THD* thd) {
   set_current_thd(nullptr);
 }
 
-// The members are at the front of the class and far behind in it.
+// Two of these members are near the front of the class, and others near its end.
 bool SessionThd::LayoutMatches(THD* thd) {
   return thd_get_thread_id(thd) == thd->thread_id && thd_tx_isolation(thd) == thd->tx_isolation &&
          thd_sql_command(thd) == static_cast<int>(thd->lex->sql_command) && thd_killed(thd) == 0 &&
@@ -133,7 +133,7 @@ void SessionThd::ReleaseOldAuditPlugins() {
 
 bool SessionThd::holds_audit_plugins() const { return thd_->audit_class_plugins.elements != 0; }
 
-// The engine's error says that a lock was met.
+// Always false: in MariaDB the engine's error says that a lock was met.
 bool SessionThd::TakeBusy() { return false; }
 
 bool SessionThd::must_end() const {

@@ -10,8 +10,8 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// The account and address that the log is to show. They stay where they are for as long as the
-/// thread lives, because SHOW PROCESSLIST reads the names of a session without a lock.
+/// The account and address that the log shows. They do not move as long as the thread lives,
+/// because SHOW PROCESSLIST reads the names of a session without a lock.
 struct Shown {
   alignas(Security_context) char context[sizeof(Security_context)];
   char user[USERNAME_LENGTH + 1];
@@ -51,18 +51,18 @@ void WriteSlowLog(THD* thd, const SlowRequest& request) {
   thd->security_ctx = ContextOf(thd, request);
   const bool has_schema = !request.schema.empty();
   const LEX_CSTRING schema{has_schema ? request.schema.data() : nullptr, request.schema.size()};
-  thd->reset_db(&schema);  // Under the lock of those who show the process list.
+  thd->reset_db(&schema);  // Takes the lock under which the process list is shown.
   thd->start_utime = now - request.whole_us;
   thd->utime_after_lock = thd->start_utime + request.lock_us;
   thd->start_time = static_cast<my_time_t>(request.began_s);
   thd->start_time_sec_part = 0;
   thd->enable_slow_log = true;
-  thd->variables.sql_log_slow = true;  // The session is older than a SET GLOBAL.
+  thd->variables.sql_log_slow = true;  // A SET GLOBAL may be newer than this session.
   thd->affected_rows = request.writes ? request.rows : 0;
   thd->set_sent_row_count(request.writes ? 0 : request.rows);
   SetExaminedRows(thd, request.examined);
   const auto size = static_cast<uint>(request.text.size());
-  // The log's table converts from there.
+  // The log's table converts texts from this character set.
   CHARSET_INFO* const own_charset = thd->variables.character_set_client;
   thd->variables.character_set_client = &my_charset_utf8mb4_bin;
   slow_log_print(thd, request.text.data(), size, now);

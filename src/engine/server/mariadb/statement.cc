@@ -64,7 +64,7 @@ void Statement::Close(OpenTable& open, Outcome* outcome) {
   if (open.rolls_back) return;
   outcome->permanent = true;
   tables_.Unlock(open);
-  thd_.get()->lex->reset_query_tables_list(/*init=*/false);  // Takes back the mark of Announce.
+  thd_.get()->lex->reset_query_tables_list(/*init=*/false);  // Takes the mark of Announce back.
 }
 
 }  // namespace rowsocket::engine::server

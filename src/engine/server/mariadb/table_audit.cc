@@ -10,7 +10,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// A THD that no process list shows. It is the thread's own afterwards.
+/// Makes a THD that no process list shows, and that becomes the thread's current one.
 THD* MakeThd() {
   THD* thd = new THD(next_thread_id());
   thd->thread_stack = reinterpret_cast<char*>(&thd);
@@ -41,7 +41,8 @@ THD* TableAudit::ThdOf(THD* session, uint64_t account_id) {
   });
   if (found != owners_.end()) return found->thd;
   if (owners_.size() == model::kAuditThdsMax) Close();
-  owners_.reserve(owners_.size() + 1);  // Where memory runs out no other THD is current.
+  owners_.reserve(owners_.size() + 1);  // If memory runs out here, the thread's THD is still the
+                                        // current one.
   owners_.push_back({account_id, MakeThd()});
   session->store_globals();
   return owners_.back().thd;

@@ -17,8 +17,8 @@ constexpr unsigned kCascadeDepthMax = 16;
 
 std::string_view ViewOf(const LEX_CSTRING& text) { return {text.str, text.length}; }
 
-/// Whether the child is open for this key. A cascade does not find the table that the client named,
-/// so that a cascade which leads back to it has another instance.
+/// Whether the child is open for this key. A cascade that leads back to the table that the client
+/// named needs another instance of it, because it does not find the client's.
 bool IsOpen(const OpenTable& open, const FOREIGN_KEY_INFO& key, bool cascades) {
   return std::any_of(open.tables.begin(), open.tables.end(), [&](const TABLE* table) {
     const bool may_cascade =
@@ -29,8 +29,9 @@ bool IsOpen(const OpenTable& open, const FOREIGN_KEY_INFO& key, bool cascades) {
   });
 }
 
-/// A cascade changes rows of the child inside the engine: as SQL does, the child is open and locked
-/// while its parent is written to, so that no DDL of the child can come between.
+/// Opens the children of a table. A cascade changes their rows inside the engine: as in SQL, a
+/// child is open and locked while its parent is written to, so that no DDL of the child can come
+/// between.
 Outcome OpenChildren(SessionThd& session, OpenTable* open, TABLE* parent, unsigned depth) {
   if (depth == kCascadeDepthMax) return {};
   List<FOREIGN_KEY_INFO> keys;
@@ -45,8 +46,8 @@ Outcome OpenChildren(SessionThd& session, OpenTable* open, TABLE* parent, unsign
         fk_modifies_child(key->delete_method) || fk_modifies_child(key->update_method);
     if (IsOpen(*open, *key, cascades)) continue;
     TABLE* child = nullptr;
-    // A child that is not there must leave no lock behind: no check would notice that the lock is
-    // in another session's way.
+    // A child that does not exist must leave no lock behind, because no check would notice that the
+    // lock is in another session's way.
     OpenGuard opening(session.get());
     Outcome outcome =
         OpenOneTable(session, open, ViewOf(*key->foreign_db), ViewOf(*key->foreign_table),
@@ -74,24 +75,24 @@ TableReference& MakeReference(OpenTable* open, std::string_view db, std::string_
   // A cascade that must compute a virtual column looks for the child by this mark
   // (find_fk_open_table).
   if (foreign_key != nullptr) list.prelocking_placeholder = TABLE_LIST::PRELOCK_FK;
-  // Opened to be written to, a table partitioned BY SYSTEM_TIME ... AUTO would be marked as one to
-  // which its opener adds the partition that is due. SQL would wait for that without an end.
+  // A table partitioned BY SYSTEM_TIME ... AUTO that is opened for writes would be marked as one
+  // whose opener adds the partition that is due, and SQL would wait for that without an end.
   list.vers_skip_create = current_thd->query_id;
   MDL_REQUEST_INIT(&list.mdl_request, MDL_key::TABLE, db_name.str, table_name.str,
                    lock >= TL_FIRST_WRITE ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_TRANSACTION);
-  my_errno = 0;  // For SaysNoTable: the error of an earlier call says nothing about this table.
+  my_errno = 0;  // SaysNoTable must not see the error of an earlier call.
   return list;
 }
 
-// Whatever kept the server from reading the table's definition, it says that there is no such
-// table.
+// The server says that there is no such table for whatever reason it could not read the definition,
+// so my_errno decides.
 bool SaysNoTable(unsigned number) {
   const bool cannot_tell = my_errno == EMFILE || my_errno == ENFILE || my_errno == EACCES ||
                            my_errno == EIO || my_errno == ENOMEM;
   return number == ER_NO_SUCH_TABLE && !cannot_tell;
 }
 
-// A child may have been dropped or renamed since the foreign keys were listed, as happens to SQL:
+// As in SQL, a child may have been dropped or renamed since the foreign keys were listed:
 // Tables::TakeLock looks whether another child refers to the parent by now.
 bool MayBeMissing(unsigned number) {
   return number == ER_NO_SUCH_TABLE_IN_ENGINE || SaysNoTable(number);
@@ -105,7 +106,7 @@ Outcome CheckServed(TABLE& table, Access) {
   if (table.s->table_category != TABLE_CATEGORY_USER) {
     return Outcome::Fail(ErrorCode::kSystemTable);
   }
-  // SQL's HANDLER refuses these engines as well: for one, the children of a MERGE table are not
+  // SQL's HANDLER refuses these engines, too. The children of a MERGE table, for example, are not
   // open.
   if ((table.file->ha_table_flags() & HA_CAN_SQL_HANDLER) == 0) {
     return Outcome::Fail(ErrorCode::kTableEngine);

@@ -20,24 +20,24 @@ using handlersocket::TokenLine;
 using model::ErrorCode;
 
 namespace {
-/// Limits for a connection without access: its requests are refused whatever values they have, so
-/// that no values are kept.
+/// Limits for a connection without access: its requests are refused whatever their values, so no
+/// values are kept.
 constexpr model::Limits kNoValues = [] {
   model::Limits limits;
   limits.values_max = 0;
   return limits;
 }();
 
-/// What an input may hold behind the longest line: CR, LF, and one byte by which a longer line is
-/// seen to be longer.
+/// What an input may hold after the longest line: CR, LF, and one byte that shows that a line is
+/// longer.
 constexpr size_t kBehindLineBytes = 3;
 
 using Question = handlersocket::AskHealth::Question;
 
-/// The answer of `H` that is more than ok: the health, or the position.
+/// An answer of `H` that is more than ok: the health, or the position.
 struct HealthReply : exec::ItemDetail {
   model::Health health;
-  std::optional<std::string_view> position;  ///< To be answered instead of `health`.
+  std::optional<std::string_view> position;  ///< Answered instead of `health`.
 };
 
 /// Wipes what the parser has copied of an A that is parsed again later.
@@ -66,7 +66,8 @@ const model::Limits& HandlerSocketFrontend::parse_limits() const {
   return authenticated_ ? settings_.limits : kNoValues;
 }
 
-// A browser can be told by any page to send a POST here, whose body would be lines of requests.
+// Any web page can make a browser send a POST here, whose body would be taken for lines of
+// requests.
 bool HandlerSocketFrontend::IsHttp(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   const size_t blank = line.rfind(' ');
@@ -111,7 +112,7 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       Authenticate(command, arena, item);
       break;
     case Command::Kind::kHealth:
-      // The position has the writes before it.
+      // The position must include the writes before the question.
       if (behind_requests && (command.ask_health.question == Question::kPosition ||
                               command.ask_health.question == Question::kHasExecuted)) {
         return {Parsed::kLater, 0};
@@ -119,7 +120,7 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       PrepareHealth(command, arena, item);
       break;
     case Command::Kind::kName:
-      // The requests before it keep the name that they were sent under.
+      // The requests before the name keep the name under which they were sent.
       if (behind_requests) return {Parsed::kLater, 0};
       TakeName(command, item);
       break;
@@ -138,8 +139,8 @@ exec::Frontend::Step HandlerSocketFrontend::ParseTokenLine(const TokenLine& line
                                                            std::string_view input,
                                                            base::Arena& arena, Item* item) {
   if (handlersocket::IsGroup(line.request)) {
-    // The line is parsed again until the group is whole: a text that is no token is not copied each
-    // time. NULL is no token either.
+    // The line is parsed again until the group is whole, so a text that is no token is not copied
+    // each time. NULL is no token, either.
     const bool may_be_token = line.token.size() <= 2 * model::kTokenBytesMax;
     const model::Value token =
         may_be_token ? handlersocket::WordValue(line.token, arena) : model::Value();
@@ -163,8 +164,8 @@ bool HandlerSocketFrontend::IsSecret(const Command& command) const {
   return key.empty() && !settings_.accounts;
 }
 
-// False: the line names no account. The first colon ends the name, so that old clients, which send
-// one key, can log in.
+// Makes the item a login with an account. False: the line names none. The first colon ends the
+// name, so that old clients, which send only one key, can log in.
 bool HandlerSocketFrontend::PrepareLogin(const Command& command, base::Arena& arena,
                                          Item* item) const {
   if (command.auth_key.is_null()) return false;
@@ -185,7 +186,7 @@ bool HandlerSocketFrontend::PrepareLogin(const Command& command, base::Arena& ar
   return true;
 }
 
-// A login of nobody: the login threads refuse it unchecked, after the delay of its source.
+// Makes the item a login that the login threads refuse unchecked, after the delay of its source.
 void HandlerSocketFrontend::RefuseLater(base::Arena& arena, Item* item) {
   Credentials& credentials = arena.Allocate<Credentials>(1)[0];
   credentials.are_nobodys = true;
@@ -225,7 +226,7 @@ void HandlerSocketFrontend::Authenticate(Command& command, base::Arena& arena, I
   if (wrong_type || settings_.secret.empty()) return;
   authenticated_ = item->error.ok();
   if (!authenticated_ && settings_.delays_refusals) return RefuseLater(arena, item);
-  // A login that the connection had before counts no more.
+  // An earlier login of the connection no longer counts.
   if (authenticated_) SetAccount(settings_.account);
 }
 
@@ -234,15 +235,15 @@ size_t HandlerSocketFrontend::ColumnsOf(uint64_t id) const {
   return index != nullptr ? index->columns() + index->filter_columns() : 0;
 }
 
-// Whether the connection may open so many columns more: each costs the server some memory for as
-// long as the id is open.
+// Whether the connection may open the columns of this index: each column costs the server some
+// memory as long as the id is open.
 bool HandlerSocketFrontend::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
   const size_t wanted = open.columns.size() + open.filter_columns.size();
   return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);
 }
 
-// No table or column has a name so long. The limit matters because several copies of the names of
-// an open index are kept.
+// Refuses names that are longer than any table's or column's. The limit matters because several
+// copies of the names of an open index are kept.
 void HandlerSocketFrontend::CheckNames(const handlersocket::OpenIndex& open,
                                        handlersocket::ErrorSet* errors) {
   const auto is_long = [](std::string_view name) { return name.size() > model::kNameBytesMax; };
@@ -290,8 +291,7 @@ void HandlerSocketFrontend::Opened(Item& item, const engine::Outcome& outcome,
   open_columns_ += ColumnsOf(item.index_id);
 }
 
-// A load balancer has no secret: without one it learns whether the server takes finds or writes,
-// and no more.
+// A load balancer has no secret: it learns only whether the server takes finds or writes.
 void HandlerSocketFrontend::PrepareHealth(const Command& command, base::Arena& arena,
                                           Item* item) const {
   const handlersocket::AskHealth& ask = command.ask_health;
@@ -375,7 +375,7 @@ engine::Outcome HandlerSocketFrontend::Execute(const Item& item, engine::Session
   const size_t begin = out.size();
   const auto& tokened = *static_cast<const exec::TokenedRequest*>(item.detail);
   if (tokened.asks != exec::TokenedRequest::Asks::kRequest) return Ask(tokened, session, out);
-  // The answer that is kept with a token is for those alone who may have the request executed.
+  // The answer that is kept with a token is only for accounts that may have the request executed.
   engine::Outcome outcome = session.MayExecute(*item.index, item.request);
   if (outcome.ok()) {
     outcome = tokens_->Execute(tokened, session, out, [&] {

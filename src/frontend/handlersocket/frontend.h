@@ -25,17 +25,19 @@ namespace rowsocket::frontend {
 struct HandlerSocketSettings {
   bool writable = false;
   base::Secret secret;    ///< Empty: clients need not authenticate, unless `accounts` is set.
-  bool accounts = false;  ///< `A` takes accounts of the server; without a login, only the secret.
+  bool accounts = false;  ///< `A` takes accounts of the server, too; false: only the secret.
   bool delays_refusals = false;  ///< Login threads answer a wrong secret, after a delay.
-  /// The account of connections that have no other one; null: they may do everything.
+  /// The account of connections that have not logged in with another one; null: they may do
+  /// everything.
   std::shared_ptr<const model::Account> account;
   bool serves_tokens = false;  ///< handlersocket_tokens
   exec::TokenSettings tokens;
-  /// What the server says of itself. Null: a primary that takes everything.
+  /// Reads the server's health. Null: the server is a primary that takes everything.
   std::function<model::Health()> health;
-  /// The position up to which the server has logged transactions. Null: none.
+  /// Reads the position up to which the server has logged transactions. Null: none.
   std::function<std::string()> position;
-  /// Whether the server has executed a transaction of MariaDB's, or a range of MySQL's. Null: none.
+  /// Whether the server has executed a transaction (MariaDB) or a range of them (MySQL). Null:
+  /// none.
   std::function<bool(const model::Gtid&)> has_executed;
   std::function<bool(const model::GtidRange&)> has_executed_range;
   model::Limits limits;
@@ -70,9 +72,9 @@ class HandlerSocketFrontend final : public exec::Frontend {
  private:
   /// The first line of a group.
   struct GroupAt {
-    std::string_view line;                ///< Without a token in front of it.
-    size_t size = 0;                      ///< Bytes that it takes of the input.
-    const model::Value* token = nullptr;  ///< Null: it has none.
+    std::string_view line;                ///< The line without its token.
+    size_t size = 0;                      ///< How many bytes of the input the line takes.
+    const model::Value* token = nullptr;  ///< Null: the group has none.
   };
 
   static bool IsHttp(std::string_view line);
@@ -97,7 +99,7 @@ class HandlerSocketFrontend final : public exec::Frontend {
   bool PrepareOnceRequest(const handlersocket::TokenLine& line, base::Arena& arena,
                           exec::Item* item);
   bool PrepareTokenQuestion(model::Value token, bool fences, base::Arena& arena, exec::Item* item);
-  /// Appends what a request on this index is known by. `line` is the request without its token.
+  /// Appends the identity of a request on this index. `line` is the request without its token.
   static void AppendIdentity(std::string_view line, const engine::Index& index, std::string* text);
   /// Gives the item a token. False when an index of the table of tokens has to be opened first.
   bool AttachToken(model::Value token, std::string_view identity, base::Arena& arena,
@@ -123,10 +125,10 @@ class HandlerSocketFrontend final : public exec::Frontend {
   const HandlerSocketSettings& settings_;
   handlersocket::Framer framer_;
   handlersocket::GroupLines group_lines_;
-  size_t refused_lines_ = 0;  ///< Lines yet to come of a group that is refused already.
+  size_t refused_lines_ = 0;  ///< How many lines of a refused group are yet to come.
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
   size_t open_columns_ = 0;  ///< Columns of all open ids, filter columns included.
-  std::unique_ptr<engine::IndexNames> names_;  ///< Names in the P that was parsed last.
+  std::unique_ptr<engine::IndexNames> names_;  ///< The names in the last P.
   std::unique_ptr<exec::TokenBook> tokens_;    ///< From the first request with a token on.
   std::string name_;  ///< The name that the client has given itself with N.
   bool authenticated_;

@@ -35,9 +35,9 @@ void Fail(const model::Error& error, uint32_t position, Item* item) {
 
 }  // namespace
 
-// A group whose lines cannot be awaited is refused at once. Each of its lines is refused as it
-// comes: none may be executed as a request of its own. The first line is parsed again whenever
-// bytes come, so that it has to be short.
+// A group for whose lines the connection cannot wait is refused at once. Each of its lines is then
+// refused as it comes, because none may be executed as a request of its own. The first line is
+// parsed again whenever bytes come, so it has to be short.
 exec::Frontend::Step HandlerSocketFrontend::ParseGroup(const GroupAt& at, std::string_view input,
                                                        base::Arena& arena, Item* item) {
   item->unit = &arena.Allocate<Unit>(1)[0];
@@ -92,7 +92,7 @@ void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, b
   item->is_composite = true;
 }
 
-// False when an index of the table of tokens has to be opened first.
+// Gives the group its token. False when an index of the table of tokens has to be opened first.
 bool HandlerSocketFrontend::AttachTokenOfGroup(const GroupAt& at, std::string_view lines,
                                                base::Arena& arena, Item* item) {
   std::string text(at.line);

@@ -25,8 +25,8 @@ void HandlerSocketFrontend::AppendIdentity(std::string_view line, const engine::
   for (const std::string& column : names.columns) append(column);
   text->append(1, ';');
   for (const std::string& column : names.filter_columns) append(column);
-  // The line is kept from behind the id on, because another connection may have opened the same
-  // index with another id.
+  // The line is kept without its id, because another connection may have opened the same index with
+  // another id.
   text->append(line.substr(std::min(line.find('\t'), line.size())));
 }
 
@@ -69,13 +69,13 @@ bool HandlerSocketFrontend::AttachToken(model::Value token, std::string_view ide
   }
   item->kind = Item::Kind::kSilentOpen;
   item->names = to_open;
-  item->request.account = nullptr;  // The table of tokens is the library's own.
+  item->request.account = nullptr;  // The library opens its own table of tokens.
   return false;
 }
 
-// False when an index of the table of tokens has to be opened first. The table is the library's
-// own: a client that asks needs no right on it. A fence writes to it for another client, so that
-// the rights of the client that fences are asked for.
+// Prepares a question about a token. False when an index of the table of tokens has to be opened
+// first. The table is the library's own: a client that only asks needs no right on it. A fence
+// writes to it for another client, so that the client that fences needs the right.
 bool HandlerSocketFrontend::PrepareTokenQuestion(model::Value token, bool fences,
                                                  base::Arena& arena, Item* item) {
   handlersocket::ErrorSet errors;
@@ -90,7 +90,7 @@ bool HandlerSocketFrontend::PrepareTokenQuestion(model::Value token, bool fences
   tokened->asks = fences ? Asks::kFence : Asks::kState;
   tokened->account = account();
   item->kind = Item::Kind::kRequest;
-  item->request.account = account();  // It counts; the rights are the TokenBook's to ask for.
+  item->request.account = account();  // The account only counts; the TokenBook checks rights.
   item->index = &tokens_->index();
   item->request.verb = model::Request::Verb::kEdit;
   std::span<model::Value> key = arena.Allocate<model::Value>(1);
@@ -99,7 +99,7 @@ bool HandlerSocketFrontend::PrepareTokenQuestion(model::Value token, bool fences
   return true;
 }
 
-// The kept answer is shown to those alone who may see every table.
+// The kept answer is shown only to clients that may see every table.
 engine::Outcome HandlerSocketFrontend::Ask(const exec::TokenedRequest& tokened,
                                            engine::Session& session, base::Buffer& out) const {
   exec::TokenFate fate;

@@ -12,7 +12,8 @@
 namespace rowsocket::frontend {
 
 enum class HandlerSocketVerb : uint8_t {
-  kOther,  ///< Refused before it was parsed to its end, or a request for the server's health.
+  kOther,  ///< A line that was refused before its verb was known, a question about the server (H),
+           ///< or a name (N).
   kFind,
   kInsert,
   kUpdate,

@@ -1,4 +1,4 @@
-// What the memcached protocol counts beside exec::Stat: for `stats`, and SHOW GLOBAL STATUS.
+// What the memcached protocol counts besides exec::Stat: for `stats`, and SHOW GLOBAL STATUS.
 //
 // Threads: Add from any thread, each mostly in a part of its own; Sum from any.
 // Limits: kParts parts; with more threads some share one.
@@ -37,7 +37,7 @@ class MemcachedCounters {
     if (amount == 0) return;
     Part()[static_cast<size_t>(stat)].fetch_add(amount, std::memory_order_relaxed);
   }
-  /// Sets a gauge, which is worked out when it is asked for.
+  /// Sets a gauge: a counter that is worked out when a client asks for it.
   void Set(MemcachedStat stat, uint64_t value) {
     parts_[0].values[static_cast<size_t>(stat)].store(value, std::memory_order_relaxed);
   }

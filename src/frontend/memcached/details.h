@@ -1,8 +1,8 @@
 // `stats detail`: how often keys with the same beginning, up to a `:`, were read and written.
 //
 // Threads: all; one lock while it is on, one load while it is off.
-// Limits: kMemcachedPrefixesMax beginnings; further ones are not counted, nor keys without a `:`,
-// nor beginnings with a blank or a control byte.
+// Limits: kMemcachedPrefixesMax beginnings. Further ones are not counted; neither are keys without
+// a `:`, and beginnings with a blank or a control byte.
 #pragma once
 
 #include <algorithm>

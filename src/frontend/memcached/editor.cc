@@ -28,7 +28,7 @@ struct MemcachedEditor::Scratch {
     return scratch;
   }
 
-  /// For a new decision; the memory that a large value took is freed.
+  /// Prepares for a new decision, and frees the memory that a large value took.
   void Reset() {
     arena.Reset();
     if (joined.capacity() > model::kKeptValueBytesMax) joined.Release();
@@ -140,7 +140,8 @@ bool MemcachedEditor::Matches(Decision* decision) {
     *decision = Decline("the container has no cas_column, which E and I need");
     return false;
   }
-  // For mg a cas is no condition: it only leaves out a value that the client has.
+  // For mg a cas is no condition: it only tells which value the client has, so that the reply can
+  // leave it out.
   if (!command_.compares_cas || IsGet(command_.verb)) return true;
   if (!is_there_) {
     const bool counts = KindOf(command_.verb) == VerbKind::kCount;
@@ -166,8 +167,8 @@ Decision MemcachedEditor::Store() {
                Result::kStored);
 }
 
-// A value with an older cas is stored as stale. The expiry and the promise that a client renews
-// the item stay.
+// Stores a value with an older cas as stale. The expiry stays, and so does the promise that a
+// client renews the item.
 Decision MemcachedEditor::StoreStale() {
   stale_ = true;
   kept_marks_ = KeptMarks::kPromise;
@@ -201,7 +202,7 @@ Decision MemcachedEditor::Add() {
   if (command_.meta.has_guard && old <= command_.meta.guard) return LeaveRow(Result::kNotStored);
   const bool adds = command_.verb == Verb::kIncrement;
   number_ = adds ? old + command_.delta : old - std::min(old, command_.delta);
-  kept_marks_ = KeptMarks::kAll;  // A change of the number leaves it the same item.
+  kept_marks_ = KeptMarks::kAll;  // A change of the number leaves the item the same.
   return WriteValue(keyspace::NumberToCell(number_, &number_text_).text(), Result::kNumber);
 }
 
@@ -236,7 +237,7 @@ Decision MemcachedEditor::Remove() {
 }
 
 // A touch and a gat leave the cas as it is. A cas column that updates itself would change it, so
-// that the column is told to keep its value, even NULL, which counts as a cas as well.
+// the column gets its present value again, even NULL, which counts as a cas as well.
 Decision MemcachedEditor::Touch() {
   const bool is_gat = command_.verb == Verb::kGat;
   if (!is_there_) {
@@ -255,7 +256,7 @@ Decision MemcachedEditor::Touch() {
   return Decision::kStore;
 }
 
-// The row is gone when the reply is written, so that a value in the reply is copied. False when the
+// Copies the value for the reply, because the row is gone when the reply is written. False when the
 // value is larger than a reply may be.
 bool MemcachedEditor::ShowRow(int64_t expiry_ms) {
   item_.value = old_value_;
@@ -272,7 +273,8 @@ bool MemcachedEditor::ShowRow(int64_t expiry_ms) {
   return true;
 }
 
-// The later one of the flags T and N counts, as in memcached, which carries out each flag in turn.
+// The later one of the flags T and N counts, as in memcached, which carries out the flags in their
+// order.
 int64_t MemcachedEditor::CreatedExptime() const {
   const memcached::MetaFlags& meta = command_.meta;
   return meta.exptime_at > meta.create_at ? command_.exptime : command_.create_exptime;
@@ -298,8 +300,9 @@ int64_t MemcachedEditor::CreatedTtl(int64_t expiry_ms) const {
 }
 
 // In a container without a column of expiry, an item that would expire later never expires, and an
-// item that has expired is dropped. A request that would have kept its item when its account was
-// judged, and reaches the row later, keeps the item: nobody has asked whether it may delete.
+// item that has expired is dropped. If the request would have kept its item when the rights of its
+// account were checked, it keeps the item although it reaches the row later: whether it may delete
+// was not checked.
 int64_t MemcachedEditor::NewExpiry(int64_t exptime) const {
   const int64_t expiry_ms = ExpiryOf(exptime, now_ms_);
   const bool keeps =
@@ -353,7 +356,7 @@ Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
   const Layout& layout = container_.full_layout;
   for (uint32_t i = 0; i < columns.size(); ++i) {
     Put(layout.value + i, columns[i]);
-    // The new value is made of the old one: a column that would round it fails.
+    // The new value is made from the old one: a column that would round it refuses it.
     Scratch::OfThread().changes[changes_ - 1].fit = model::CellChange::Fit::kTold;
   }
   int64_t expiry_ms = old_expiry_ms_;
@@ -371,15 +374,16 @@ Decision MemcachedEditor::WriteValue(std::string_view value, Result result) {
   return StoreOrDelete(expiry_ms);
 }
 
-// An item that has expired already leaves no row behind. Where its row is there, and nobody has
-// asked whether the account may delete it, the row gets the moment that has passed.
+// An item that has expired already is not stored, and its row is deleted. If the row exists, and it
+// was not checked whether the account may delete it, the row gets the moment that has passed
+// instead.
 Decision MemcachedEditor::StoreOrDelete(int64_t expiry_ms) const {
   const bool stores = expiry_ms > now_ms_ || (is_there_ && !may_delete_);
   return stores ? Decision::kStore : Decision::kDelete;
 }
 
-// Ends an item that expires. The row stays, as one that has expired, where nobody has asked whether
-// the account may delete it.
+// Ends an item that expires. If it was not checked whether the account may delete the row, the row
+// stays, as an expired one.
 Decision MemcachedEditor::End() {
   if (may_delete_) return Decision::kDelete;
   PutExpiry(ExpiryOf(-1, now_ms_));

@@ -36,10 +36,10 @@ class MemcachedEditor final : public model::RowEditor {
     kRefused,     ///< refusal() says why.
     kUnshowable,  ///< The value is more than a reply may hold: nothing was changed.
   };
-  /// Which marks of the item go from its old cas to the new one.
+  /// Which marks of the item move from its old cas to the new one.
   enum class KeptMarks : uint8_t { kNone, kAccess, kPromise, kAll };
 
-  /// `may_delete`: the request is judged as one that may delete the row.
+  /// `may_delete`: the account's right to delete the row was checked.
   MemcachedEditor(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
                   bool may_delete);
 
@@ -49,23 +49,24 @@ class MemcachedEditor final : public model::RowEditor {
   Result result() const { return result_; }
   /// The bytes of the value of the row that was found.
   size_t bytes_read() const { return old_value_.size(); }
-  /// The item as it is now.
+  /// The item as the decision leaves it.
   const memcached::Item& item() const { return item_; }
   uint64_t number() const { return number_; }
   std::string_view refusal() const { return refusal_; }
   int64_t now_ms() const { return now_ms_; }
-  /// The seconds left to live that R compares with. Of a hit only.
+  /// The seconds left to live that the flag R of mg is compared with. REQUIRES: result() is kHit.
   int64_t renewal_ttl_s() const;
   bool found_expired() const { return found_expired_; }
-  /// The row is deleted only because it has expired; the request itself changes nothing.
+  /// Whether the row is deleted only because it has expired: the request itself changes nothing.
   bool only_cleans_up() const { return only_cleans_up_; }
-  /// Whether the change marks the item as stale, and whether its client has won and is to renew it.
+  /// stale: whether the change marks the item as stale. promises: whether the client has won, and
+  /// is to renew the item.
   bool stale() const { return stale_; }
   bool promises() const { return promises_; }
   KeptMarks kept_marks() const { return kept_marks_; }
   uint64_t old_cas() const { return old_cas_; }
-  /// The item's cas is a hash of the bytes that were sent, and its columns may have stored other
-  /// bytes.
+  /// Whether the item's cas is a hash of the bytes that were sent: its columns may have stored
+  /// other bytes.
   bool is_cas_of_sent() const { return is_cas_of_sent_; }
   /// Sets the hash of the stored bytes as the cas.
   void CorrectCas(uint64_t cas) { item_.cas = cas; }
@@ -76,7 +77,8 @@ class MemcachedEditor final : public model::RowEditor {
   void ReadRow(std::span<const model::Value> row);
   model::Decision LeaveRow(Result result);
   model::Decision Decline(std::string_view why);
-  /// True when the cas needs no match, or matches.
+  /// True when the command compares no cas, or the cas matches; otherwise `*decision` is what to
+  /// do.
   bool Matches(model::Decision* decision);
 
   model::Decision Store();
@@ -95,19 +97,19 @@ class MemcachedEditor final : public model::RowEditor {
   model::Decision StoreOrDelete(int64_t expiry_ms) const;
   model::Decision End();
   bool Split(std::string_view value, std::span<const model::Value>* columns);
-  /// Puts the cas that the change leaves.
+  /// Adds the cas after the change to the changes.
   bool PutCas();
   void PutSameCas();
   void PutExpiry(int64_t expiry_ms);
   void Put(uint32_t column, const model::Value& value);
   bool ShowRow(int64_t expiry_ms);
-  /// The expiry that a row gets by this exptime.
+  /// The expiry that this exptime gives a row.
   int64_t NewExpiry(int64_t exptime) const;
   int64_t CreatedExptime() const;
-  /// The remaining time that t tells of a row that was just made: as the flags before t have left
-  /// it.
+  /// The remaining time that the flag t answers for a row that was just made: as the flags before t
+  /// have left it.
   int64_t CreatedTtl(int64_t expiry_ms) const;
-  /// Whether the flag at this place was carried out before the row was touched.
+  /// Whether the flag at this position comes before the flag that touches the row.
   bool IsSeenBefore(uint8_t flag_at) const;
 
   MemcachedShared& shared_;

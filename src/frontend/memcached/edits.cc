@@ -22,16 +22,17 @@ using Result = MemcachedEditor::Result;
 
 namespace {
 
-/// Whether the engine refuses the change now and later: a foreign key refers to the row, for
-/// instance. A wait for a lock that has ended in vain is no refusal: others wait behind this
-/// request.
+/// Whether the engine would refuse the change later, too: a foreign key refers to the row, for
+/// instance. A wait for a lock that has ended in vain is no refusal, because it could succeed
+/// later.
 bool IsRefused(const Outcome& outcome) {
   return outcome.result == Outcome::Result::kFailed && !outcome.transaction_lost &&
          !model::EndsWait(outcome.error);
 }
 
-// When the request runs again, the first run has moved the mark to another cas, but the row is as
-// it was: the mark of the first run is taken.
+// The mark of the item before this request. When the request runs again, its first run has moved
+// the mark to another cas although the row is unchanged, so the mark that the first run found is
+// taken.
 MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
                       const MemcachedEditor& editor) {
   const MemcachedMark old =
@@ -62,8 +63,9 @@ bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work,
                 const MemcachedTarget& target, const MemcachedEditor& editor) {
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
-  // The cas that E gives, or a hash of content that was there before, may have a mark already; so
-  // may the cas behind a cas that is ahead of the clock, of a change that was taken back.
+  // The new cas may have a mark already if the flag E gives it, or if it is a hash of content that
+  // was there before. So it may if it follows a cas that is ahead of the clock: a change that was
+  // taken back may have had it.
   const bool may_be_old = work.command.meta.has_new_cas ||
                           target.container->cas_kind == keyspace::CasKind::kHash ||
                           editor.item().cas == editor.old_cas() + 1;
@@ -85,8 +87,8 @@ void KeepMarks(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarg
   shared.marks.Move(target.container->state->serial, target.row_key, editor.old_cas(), mark);
 }
 
-/// Replaces a cas that is a hash of the sent bytes by the hash of the stored bytes, if a reply or
-/// a mark needs it: the next `gets` tells the same cas.
+/// Replaces a cas that is a hash of the sent bytes by the hash of the stored bytes, if a reply or a
+/// mark needs the cas: the next `gets` has to answer the same one.
 Outcome FindCas(const MemcachedShared& shared, const MemcachedWork& work,
                 const MemcachedTarget& target, engine::Session& session, MemcachedEditor* editor) {
   const bool is_told = TellsCas(work.command) || MovesMarks(shared, work, target, *editor);
@@ -179,8 +181,8 @@ void Count(const MemcachedEditor& editor, MemcachedTally* tally) {
   }
 }
 
-/// Whether the item is deleted where the expiry that the command sets has passed at once. md with I
-/// or x stores the moment where the container has a column for it.
+/// Whether an expiry in the past deletes the item. md with I or x stores that moment instead, if
+/// the container has a column for it.
 bool DeletesWhatExpires(const Command& command, const keyspace::Layout& layout, int64_t now_ms) {
   const bool may_store = command.verb == Verb::kDelete && layout.expiry != keyspace::Layout::kNone;
   return !may_store && ExpiryOf(command.exptime, now_ms) <= now_ms;
@@ -297,11 +299,11 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
                            request.account == nullptr || request.edit.may_delete);
     request.edit.editor = &editor;
     const Outcome outcome = session.Execute(*target.container->full_index, request, none);
-    // A failed deletion of an expired row is no failure of the request: the row stays, and is
-    // absent all the same.
+    // A failed deletion of an expired row is no failure of the request: the row stays, and counts
+    // as absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
     if (!outcome.ok() && !stays) return FailAfter(all, outcome);
-    // An expired item that cannot be deleted may be named again and again.
+    // Counted even so: a command may name an expired item that cannot be deleted again and again.
     bytes_read += editor.bytes_read();
     if (bytes_read > BytesReadMax(shared)) {
       work.failure = kReadsTooMuch;

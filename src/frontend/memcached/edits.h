@@ -20,19 +20,19 @@ namespace rowsocket::frontend {
 /// Whether the command is executed as an edit.
 bool IsEdit(const memcached::Command& command);
 
-/// The request of an edit, which tells the executor that the item writes, and which row. Its editor
-/// keeps every row; ExecuteEdit puts in the editor that decides. For several keys (gat) it names no
-/// row.
+/// The request of an edit, which tells the executor that the item writes, and to which row. Its
+/// editor leaves every row as it is; ExecuteEdit puts in the editor that decides. For several keys
+/// (gat) it names no row.
 model::Request EditRequest(const MemcachedWork& work);
 
 /// Columns that an edit may change: values, flags, cas and expiry.
 inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
-/// Says what the command may do to a row of the container, for the rights of its account.
-/// `columns`: room for the columns that it may update.
+/// Notes in the request what the command may do to a row of the container, by which the rights of
+/// its account are judged. `columns`: room for the columns that it may update.
 void SetEditRights(const memcached::Command& command, const keyspace::Container& container,
                    int64_t now_ms, std::span<uint32_t> columns, model::Edit* edit);
 
-/// `request`: the result of EditRequest.
+/// Executes an edit, and appends its reply. `request`: the result of EditRequest.
 engine::Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request request,
                             engine::Session& session, base::Buffer& out);
 

@@ -1,4 +1,5 @@
-// What follows the answer to a request: counters, a flush that is committed, a mark that was not.
+// What follows the answer to a request: counters, a flush that was committed, marks of a request
+// that was not.
 #include "frontend/memcached/flush.h"
 #include "frontend/memcached/frontend.h"
 
@@ -11,12 +12,12 @@ using memcached::VerbKind;
 
 namespace {
 
-/// Whether a command with this error counts as one that stores: its line was right.
+/// Whether a command to store with this error is counted: its line was right.
 bool IsCounted(memcached::Error error) {
   return error == memcached::Error::kNone || error == memcached::Error::kBadDataChunk;
 }
 
-/// Counts what the verb of a command about so many keys has done.
+/// Counts what a command with `keys` keys has done, by its verb.
 void CountByVerb(MemcachedCounters& counters, const Command& command, size_t keys,
                  const MemcachedTally& tally) {
   // An mg with T counts as a touch only if it found an item.

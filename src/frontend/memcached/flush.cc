@@ -11,7 +11,8 @@ using engine::Outcome;
 Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                      engine::Session& session, base::Buffer& out) {
   const keyspace::Container& container = *work.target().container;
-  // The account needs DELETE. The keys that the deletion goes by are the library's own business.
+  // The account needs only DELETE: that the library reads keys in order to delete the rows does not
+  // concern it.
   model::Request judged = keyspace::DeleteRowsRequest();
   judged.find.wants_pre_images = false;
   judged.account = account;

@@ -10,13 +10,13 @@
 
 namespace rowsocket::frontend {
 
-/// Flushes at once, or notes in MemcachedWork::flush_at_ms when that is to be.
+/// Flushes at once, or notes in MemcachedWork::flush_at_ms when the flush is due.
 engine::Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work,
                              const model::Account* account, engine::Session& session,
                              base::Buffer& out);
 
-/// The flush is committed: it replaces a flush of the container that was still to come. One with a
-/// delay is keyspace::Housekeeper's from now on.
+/// Call when a flush is committed: it replaces a flush of the container that was still to come. A
+/// flush with a delay is handed to keyspace::Housekeeper.
 void FlushFinished(MemcachedShared& shared, const MemcachedWork& work);
 
 }  // namespace rowsocket::frontend

@@ -28,8 +28,8 @@ using Wrong = MemcachedTarget::Wrong;
 
 namespace {
 
-/// A binary set that is too large still deletes a stored item that expires: as in memcached,
-/// clients must not go on reading the old value.
+/// Whether the command is executed. A binary set that is too large is: it deletes a stored item
+/// that expires, because clients must not go on reading the old value, as in memcached.
 bool IsExecuted(const Command& command) {
   return command.error == memcached::Error::kNone ||
          (command.error == memcached::Error::kTooLarge && !command.keys.empty() &&
@@ -46,7 +46,7 @@ const std::string& RefusalByPolicy(const Command& command, const keyspace::Optio
   return command.verb == Verb::kDelete ? options.delete_refusal : options.set_refusal;
 }
 
-/// Whether the command may make a row that is not there.
+/// Whether the command may make a row where there is none.
 bool MayCreate(const Command& command) {
   const bool makes_rows =
       KindOf(command.verb) == VerbKind::kStore && command.verb != Verb::kReplace;
@@ -74,8 +74,9 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
   }
   if (!behind_requests) {
     TakeSnapshot();
-    // All requests that were parsed are answered, or are parsed again: these get the number that
-    // they had, so that what they have won in a turn that was lost is theirs.
+    // Requests that were parsed in an earlier turn and not answered are parsed again now. They get
+    // their former numbers, so that a mark that one of them has won in a turn that was lost still
+    // is its own.
     numbered_ = numbered_finished_;
   }
   MemcachedWork& work = arena.Allocate<MemcachedWork>(1)[0];
@@ -88,12 +89,12 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
     work.is_nothing = true;
     return {Parsed::kItem, step.consumed};
   }
-  // The parser remembers for one command only that bytes yet to come belong to it. If an earlier
-  // command were parsed again, these bytes would be taken from it.
+  // The parser can remember only of one command that bytes yet to come belong to it. If an earlier
+  // command were parsed again after this one, the parser would lose that.
   if (behind_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
   item->closes = work.command.closes;
   if (work.command.verb == Verb::kClientName && IsExecuted(work.command)) {
-    // The requests before it keep the name that they were sent under.
+    // The requests before the name keep the name under which they were sent.
     if (behind_requests) return {Parsed::kLater, 0};
     name_ = work.command.client_name;
   }
@@ -120,8 +121,8 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
   return {Parsed::kItem, step.consumed};
 }
 
-// An account has to have some privilege on the table of the container. False: the engine is asked
-// first, by an index of the container that is looked up for the account.
+// Changes the connection's container, if the account has some privilege on its table. False: the
+// engine has to be asked first, by a look-up of the container's index for the account.
 bool MemcachedFrontend::Switch(base::Arena& arena, MemcachedWork* work, Item* item) {
   const keyspace::Container& container = *work->target().container;
   if (account() != nullptr &&
@@ -184,7 +185,8 @@ void MemcachedFrontend::LoginEnded(const model::Error& answer, base::Buffer& out
       command, needs_tls ? memcached::Error::kTlsRequired : memcached::Error::kAuthFailure, &out);
 }
 
-// A binary client would take an answer without a request for that to its next request.
+// A binary client would take a message that it has not asked for as the answer to its next request,
+// so that it gets none.
 void MemcachedFrontend::AccountEnded(base::Buffer& out) {
   if (parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary) return;
   memcached::AppendError(Command(), memcached::Error::kUnauthenticated, &out);
@@ -195,7 +197,7 @@ void MemcachedFrontend::TakeSnapshot() {
   former_snapshot_ = std::exchange(snapshot_, shared_.keyspaces->catalog.current());
   default_container_ = snapshot_->first;
   if (switched_to_.empty()) return;
-  // When the connection's container is gone, the connection gets no other container without asking.
+  // If the connection's container is gone, the connection gets no other one unless it asks for it.
   default_container_ = snapshot_->Find(switched_to_);
 }
 
@@ -219,8 +221,8 @@ void MemcachedFrontend::ResolveFlush(base::Arena& arena, MemcachedWork* work) co
   }
 }
 
-// Clients may name a disabled container all the time: it is looked up less often than one that is
-// not there.
+// Whether the command has the mapping tables read. Clients may name a disabled container all the
+// time, so that it has them read less often than one that does not exist.
 bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
   bool has_disabled = false;
   for (const MemcachedTarget& target : work.targets) {
@@ -234,7 +236,8 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   const Command& command = work->command;
   item->is_large = command.verb == Verb::kStats;
   if (!IsExecuted(command) || work->switches) return;
-  // Stats, and a request that is refused here, count as a request that is executed does.
+  // Stats, and a request that is refused here, count against the account's limits like executed
+  // requests.
   item->is_charged = item->is_large || !command.keys.empty();
   item->request.account = account();
   if (command.verb == Verb::kFlushAll) return PrepareFlush(arena, work, item);
@@ -248,9 +251,9 @@ void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* i
   item->kind = Item::Kind::kRequest;
   item->index = is_edit ? work->target().container->full_index.get()
                         : work->target().container->get_index.get();
-  // An item that is too large must not share a row: it would meet the lock of the row, and wait for
-  // it, before Execute is asked. A key that no row can have must not share one either: `007` is
-  // answered without the engine, to which it is the name of row 7.
+  // An item that is too large must not share a row: it would meet the row's lock, and wait for it,
+  // before Execute is called. Nor must a key that no row can have: `007` is answered without the
+  // engine, which would take it for the name of row 7.
   item->is_composite = work->targets.size() > 1 || command.error == memcached::Error::kTooLarge ||
                        work->target().wrong == Wrong::kNoSuchKey;
   if (is_edit) item->request = EditRequest(*work);
@@ -279,7 +282,7 @@ bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work
   return true;
 }
 
-// The reason why a container is disabled tells of tables that an account may not see.
+// Why a container is disabled may name tables that the account may not see.
 std::string MemcachedFrontend::WhyNot(const MemcachedTarget& target) const {
   if (account() == nullptr || target.wrong != Wrong::kUnusable) return Explain(target, *snapshot_);
   return "container " + target.container->name() + " is disabled; the server's log says why";
@@ -349,8 +352,8 @@ Outcome MemcachedFrontend::Execute(const Item& item, engine::Session& session,
                         : ExecuteGet(shared_, work, account, session, out);
   if (outcome.ok()) return outcome;
   out.Truncate(begin);
-  // An item that is too large cannot be parsed again, since its data is not kept: it does not wait
-  // for a lock.
+  // An item that is too large cannot be parsed again, because its data is not kept. So it does not
+  // wait for a lock.
   const bool is_busy = outcome.result == Outcome::Result::kBusy;
   if (is_busy && work.command.error == memcached::Error::kTooLarge) {
     outcome.result = Outcome::Result::kFailed;
@@ -384,8 +387,8 @@ void MemcachedFrontend::Reply(const Item& item, base::Buffer& out) const {
 
 void MemcachedFrontend::Refuse(Item& item, const model::Error& error, base::Arena& arena) const {
   exec::Frontend::Refuse(item, error, arena);
-  // An account that has nothing left had no tables read: the next request that is paid for asks
-  // again.
+  // If the account's budget is used up, the mapping tables were not read: the next request within
+  // the budget has them read.
   if (error.code == model::ErrorCode::kAccountRate) refreshed_bytes_ = 0;
   MemcachedWork& work = MemcachedWorkOf(item);
   work.refusal = arena.Copy(Explain(error));

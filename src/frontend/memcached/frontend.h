@@ -2,9 +2,9 @@
 //
 // Flow: Parse makes a MemcachedWork of a command: its keys become Targets (target.h); a get becomes
 // finds (reads.h), a command that may change a row becomes edits (edits.h), and all other commands
-// are answered without the engine (replies.h), but for flush_all (flush.h). Threads and lifetime:
-// see exec/frontend.h; the connection holds the snapshot of the containers that its requests in a
-// turn refer to. Limits: those of the parser, and reply_bytes_max for a reply of many keys.
+// except flush_all (flush.h) are answered without the engine (replies.h). Threads and lifetime: see
+// exec/frontend.h; the connection holds the snapshot of the containers that its requests in a turn
+// refer to. Limits: those of the parser, and reply_bytes_max for a reply of many keys.
 #pragma once
 
 #include <memory>
@@ -67,14 +67,15 @@ class MemcachedFrontend final : public exec::Frontend {
   void Prepare(base::Arena& arena, MemcachedWork* work, exec::Item* item);
   /// Why a target cannot be used.
   std::string WhyNot(const MemcachedTarget& target) const;
-  /// Refuses what needs no execution to be refused.
+  /// Refuses commands that can be refused before they are executed.
   bool RefuseUnexecuted(base::Arena& arena, MemcachedWork* work);
   /// Splits the value that is to be stored into columns.
   bool TakeValue(base::Arena& arena, MemcachedWork* work);
   void CountDetails(const MemcachedWork& work, bool is_answered);
-  /// REQUIRES: the work is of a kRequest item, whose containers still exist.
+  /// Counts the command for its containers. REQUIRES: the work belongs to a kRequest item, whose
+  /// containers still exist.
   void CountContainers(const MemcachedWork& work, bool failed);
-  /// REQUIRES: as CountContainers.
+  /// Undoes the marks of a request that has failed. REQUIRES: as CountContainers.
   void UndoMarks(const MemcachedWork& work);
   void PrepareFlush(base::Arena& arena, MemcachedWork* work, exec::Item* item);
 
@@ -86,22 +87,23 @@ class MemcachedFrontend final : public exec::Frontend {
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
   const keyspace::Container* default_container_ =
       nullptr;               ///< The container of keys that name none.
-  std::string switched_to_;  ///< What `get @@name` chose; empty: nothing.
-  /// Whether the account may see the table of switch_asked_; empty: nobody has asked.
+  std::string switched_to_;  ///< The container that `get @@name` has chosen; empty: none.
+  /// The answer to whether the account may see the table of switch_asked_; without a value: not
+  /// asked yet.
   std::optional<model::Error> switch_answer_;
-  /// The index of the container that the last `get @@name` was about. It is compared with that of
-  /// the next one, because the name may mean another table by then.
+  /// The index of the container that the last `get @@name` named. The next such command compares
+  /// its index with it, because the name may then mean another table.
   std::shared_ptr<engine::Index> switch_asked_;
-  /// Input that was there when the mapping tables were read for it.
+  /// How many bytes of the input had come when the mapping tables were read for it.
   mutable size_t refreshed_bytes_ = 0;
-  std::string name_;  ///< The name that the client has given itself.
+  std::string name_;  ///< The name that the client has given its connection.
   /// Requests that may win or change a mark are numbered from here on, in the order of the client's
   /// input.
   const uint64_t first_serial_ = shared_.next_serials.fetch_add(1, std::memory_order_relaxed) << 32;
-  uint64_t numbered_ = 0;           ///< Requests with a number that were parsed.
-  uint64_t numbered_finished_ = 0;  ///< Requests with a number that were answered.
+  uint64_t numbered_ = 0;           ///< How many numbered requests were parsed.
+  uint64_t numbered_finished_ = 0;  ///< How many numbered requests were answered.
   bool is_logged_in_;               ///< The client may send more than a login.
-  /// How the answer to the login under way looks.
+  /// The dialect of the answer to the login under way.
   memcached::Dialect login_dialect_ = memcached::Dialect::kText;
   uint8_t login_opcode_ = 0;
   uint32_t login_opaque_ = 0;

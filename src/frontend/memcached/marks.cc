@@ -6,7 +6,7 @@ namespace rowsocket::frontend {
 
 namespace {
 
-/// How many rows are looked at for one that was only read.
+/// How many rows MakeRoom looks at to find one that was only read.
 constexpr size_t kLooksForRoom = 16;
 
 }  // namespace
@@ -44,7 +44,8 @@ void MemcachedMarks::Move(uint64_t container, std::string_view key, uint64_t old
   if (found != part.marks.end()) {
     const MemcachedMark* known = Find(found->second, old_cas);
     const MemcachedMark* const end = found->second.data() + found->second.size();
-    // When a request that leaves the cas as it was runs again, the mark of its first run goes.
+    // When a request that leaves the cas as it was runs again, the mark of its first run is
+    // dropped.
     const bool runs_again =
         known != nullptr && known + 1 != end && mark.changer != 0 && known->changer == mark.changer;
     if (runs_again) ++known;
@@ -72,7 +73,7 @@ void MemcachedMarks::Undo(uint64_t container, std::string_view key, uint64_t req
     } else if (before != marks.end() && before->cas == mark->cas) {
       std::move(before, marks.end(), mark);
       marks.back() = {};
-    } else {  // The mark before it has had to make room.
+    } else {  // The former mark has had to make room.
       mark->stale = false;
       mark->changer = 0;
     }
@@ -107,7 +108,7 @@ void MemcachedMarks::Put(Part& part, const std::string& name, const Marks& marks
   count_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The looks go on where the last ones ended: the first row of the table is one of the newest.
+// Goes on where the last call ended, because the first row of the table is one of the newest.
 void MemcachedMarks::MakeRoom(Part& part) {
   auto victim = part.marks.end();
   const size_t buckets = part.marks.bucket_count();

@@ -82,7 +82,7 @@ class MemcachedTest : public ::testing::Test {
     frontend_ = std::make_unique<MemcachedFrontend>(*shared_);
   }
 
-  /// The reply to one request, within the turn that the session has begun.
+  /// Executes one request within the turn that the session has begun, and returns the reply.
   static std::string ExecuteIn(engine::Session& session, MemcachedFrontend& frontend,
                                std::string_view command) {
     base::Arena arena;
@@ -93,7 +93,7 @@ class MemcachedTest : public ::testing::Test {
     frontend.Finished(item, {});
     return std::string(out.view());
   }
-  /// The reply to one request in a turn that only reads.
+  /// Executes one request in a turn that only reads, and returns the reply.
   static std::string Read(engine::Session& session, MemcachedFrontend& frontend,
                           std::string_view command) {
     session.BeginTurn(false);
@@ -101,7 +101,7 @@ class MemcachedTest : public ::testing::Test {
     EXPECT_TRUE(session.Commit().ok());
     return reply;
   }
-  /// The replies to all of the input, each request in a turn of its own.
+  /// Executes all requests of the input, each in a turn of its own, and returns the replies.
   std::string Ask(std::string_view input) {
     std::string replies;
     while (!input.empty()) {

@@ -16,7 +16,7 @@ base::Buffer& Joined() {
   return joined;
 }
 
-/// The cas of the only row of a find.
+/// Takes the cas of the only row of a find.
 class CasReader final : public model::RowSink {
  public:
   CasReader(const MemcachedTarget& target, uint64_t* cas)
@@ -51,10 +51,10 @@ bool AsksForCas(const Command& command) {
   return command.compares_cas || TellsCas(command) || AsksForMarks(command);
 }
 
-/// Writes the only row of a find to the reply as its last cell comes.
+/// Writes the only row of a find to the reply when its last cell comes.
 class HitWriter final : public model::RowSink {
  public:
-  /// `out_bytes_max`: the size that the buffer may have behind the value.
+  /// `out_bytes_max`: the size that the buffer may have after the value.
   HitWriter(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
             bool has_cas, size_t out_bytes_max, base::Buffer& out)
       : shared_(shared),
@@ -74,7 +74,7 @@ class HitWriter final : public model::RowSink {
   }
   bool NullCell() override { return Take(model::Value()); }
 
-  /// The bytes of the row's cells, also where the row is no hit.
+  /// The bytes of the row's cells, even if the row is no hit.
   size_t bytes_read() const { return bytes_read_; }
   bool hit() const { return hit_; }
   bool expired() const { return expired_; }
@@ -82,7 +82,7 @@ class HitWriter final : public model::RowSink {
  private:
   bool Take(const model::Value& cell) { return !row_.Take(cell) || Finish(); }
 
-  /// False when the value is more than the reply may hold.
+  /// Ends the reply. False when the value is more than the reply may hold.
   bool Finish() {
     if (!row_.is_there()) return true;
     const Command& command = work_.command;
@@ -173,7 +173,8 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
       request.account = account;
       Outcome outcome;
       if (has_cas && !asks_for_cas && account != nullptr) {
-        // Another client's mark has the cas read: the right to that is not asked of this client.
+        // The cas is read only because of another client's mark, so this client needs no right to
+        // read it.
         outcome = session.MayExecute(*container.get_index, request);
         request.account = nullptr;
       }
@@ -198,8 +199,7 @@ Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work, const model::Ac
   return all;
 }
 
-// Marks are in memory and rows are not: the cas of the row tells whether a mark still belongs to
-// it.
+// Marks are kept apart from rows: the cas of the row shows whether a mark still belongs to it.
 void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
                MemcachedMoment moment, memcached::Item* item) {
   const int64_t now_ms = moment.now_ms;
@@ -212,14 +212,14 @@ void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const Memcach
     const bool has_won_before = mark.promised && mark.winner == work.serial;
     const bool may_win = !mark.promised || has_won_before;
     item->won_by_other = !may_win;
-    // What `me` tells is no promise: the client does not learn that it has won.
+    // `me` promises nothing, because its reply does not tell the client that it has won.
     item->won = !tells_all && may_win && (mark.stale || renews || has_won_before);
     if (item->won) {
       mark.promised = true;
       mark.winner = work.serial;
     }
     if (TellsAccess(work.command) || tells_all) {
-      // An item that no meta get has read: the time since it was written, if known.
+      // For an item that no meta get has read, the time since it was written is answered, if known.
       const bool is_time = target.container->cas_kind == keyspace::CasKind::kTime;
       const int64_t written_ms =
           is_time ? static_cast<int64_t>(item->cas / 1000) - shared.keyspaces->UtcOffsetMs()

@@ -20,8 +20,8 @@ engine::Outcome ExecuteGet(MemcachedShared& shared, MemcachedWork& work,
                            const model::Account* account, engine::Session& session,
                            base::Buffer& out);
 
-/// How many bytes of values one command may read: an item that has expired is read, and not
-/// answered.
+/// How many bytes of values one command may read, which may be more than it answers: items that
+/// have expired are read, too.
 inline size_t BytesReadMax(const MemcachedShared& shared) {
   return shared.settings.limits.reply_bytes_max + model::kReadBytesMax;
 }
@@ -32,22 +32,22 @@ inline constexpr std::string_view kReadsTooMuch =
 
 /// Reads the cas of the row in the session's turn; `*cas` is unchanged when there is no row.
 engine::Outcome ReadCas(const MemcachedTarget& target, engine::Session& session, uint64_t* cas);
-/// Whether a reply to this command tells the cas.
+/// Whether a reply to this command has the cas.
 bool TellsCas(const memcached::Command& command);
 
-/// When a reply tells of an item.
+/// The moment to which the times in a reply refer.
 struct MemcachedMoment {
   int64_t now_ms;
   int64_t ttl_s;  ///< The time that R compares with; -1: never expires.
 };
 
-/// Fills in what meta tells of an item beside its row, and marks that it was read or won. REQUIRES:
-/// `item->cas` is the item's cas.
+/// Fills in what a meta reply says about an item beyond its row, and marks that the item was read
+/// or won. REQUIRES: `item->cas` is the item's cas.
 void TellMarks(MemcachedShared& shared, const MemcachedWork& work, const MemcachedTarget& target,
                MemcachedMoment moment, memcached::Item* item);
 /// Marks the item as read, if the command counts as an access.
 void MarkRead(const memcached::Command& command, int64_t now_ms, MemcachedMark* mark);
-/// Whether a reply to this command tells any mark.
+/// Whether a reply to this command shows any mark.
 bool TellsMarks(const MemcachedShared& shared, const memcached::Command& command);
 
 }  // namespace rowsocket::frontend

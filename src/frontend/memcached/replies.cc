@@ -43,7 +43,8 @@ constexpr model::CauseText kCauses[] = {
     {ErrorCode::kDeadlock, "deadlock (149)"},
     {ErrorCode::kInternal, "error 168"},
 };
-/// kEngine is told by its number, the others by their names.
+/// Causes without a text of their own: kEngine is answered by its number, the others by their
+/// names.
 constexpr ErrorCode kCausesWithoutWords[] = {
     ErrorCode::kEngine,       ErrorCode::kCmd,         ErrorCode::kLineLength,
     ErrorCode::kAuthtype,     ErrorCode::kNeedtls,     ErrorCode::kView,

@@ -30,7 +30,8 @@ struct MemcachedSettings {
   model::Limits limits;
   bool may_flush = false;
   bool accounts = false;  ///< Clients have to log in with an account of the server.
-  /// The account of connections that have no other one; null: they may do everything.
+  /// The account of connections that have not logged in with another one; null: they may do
+  /// everything.
   std::shared_ptr<const model::Account> account;
   std::string version;
   unsigned threads = 1;
@@ -38,7 +39,7 @@ struct MemcachedSettings {
   std::string socket;
   std::string address;
   unsigned backlog = 0;
-  /// What the server says of itself. Null: a primary that takes everything.
+  /// Reads the server's health. Null: the server is a primary that takes everything.
   std::function<model::Health()> health;
 };
 

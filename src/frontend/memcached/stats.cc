@@ -34,8 +34,8 @@ class StatWriter {
   base::Buffer& out_;
 };
 
-/// Counters since the last `stats reset`. It holds reset_mutex as long as it lives, which the
-/// compiler cannot follow.
+/// Counters since the last `stats reset`. An object holds reset_mutex as long as it lives, which
+/// the compiler's analysis cannot see.
 class Since {
  public:
   explicit Since(MemcachedShared& shared) : shared_(shared), lock_(shared.reset_mutex) {}
@@ -110,8 +110,8 @@ void AddCounters(MemcachedShared& shared, StatWriter& writer) {
   writer.Add("threads", shared.settings.threads);
 }
 
-/// `tells_tables`: the client may know which tables and columns there are. Clients with an account
-/// may not: what they may see of a table depends on their privileges.
+/// Adds the containers. `tells_tables`: the client may know which tables and columns there are.
+/// Clients with an account may not, because what they may see depends on their privileges.
 void AddContainers(const keyspace::Snapshot& snapshot, bool tells_tables, StatWriter& writer) {
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
@@ -195,7 +195,7 @@ void AppendStats(MemcachedShared& shared, const MemcachedWork& work, const model
   } else if (what == "settings") {
     AddSettings(shared, writer);
   } else if (what == "detail" && account != nullptr) {
-    // The prefixes of others' keys are others' data.
+    // The prefixes are those of other clients' keys, which not every account may see.
     return AppendEngineError(work.command, {model::ErrorCode::kDenied}, out);
   } else if (what == "detail" && (mode == "on" || mode == "off")) {
     shared.details.Switch(mode == "on");

@@ -26,16 +26,18 @@ struct MemcachedTarget : keyspace::RowKey {
     kNoSuchKey,    ///< The key's columns cannot hold it, so that no row has it.
   };
   Wrong wrong = Wrong::kNothing;
-  bool was_hit = false;            ///< The executed get has found it.
+  bool was_hit = false;            ///< The get that was executed has found the item.
   bool is_container_only = false;  ///< `@@name`.
   const keyspace::Container* container = nullptr;
   std::string_view key;      ///< As the client sent it, with its prefix.
   std::string_view row_key;  ///< Without its prefix: one text for each row.
-  std::string_view name;     ///< The container's: the key's own, or that which the connection uses.
+  std::string_view name;     ///< The container's name: the one in the key, or that of the
+                             ///< connection's container.
 };
 
-/// `standard`: the container of a key that names none; null when there is none. REQUIRES:
-/// `target->name` is the name of `standard`, which stays where the key names no container.
+/// Finds container and row of a key. `standard`: the container of a key that names none; may be
+/// null. REQUIRES: `target->name` is the name of `standard`, and stays so if the key names no
+/// container.
 void Resolve(std::string_view key, const keyspace::Snapshot& snapshot,
              const keyspace::Container* standard, base::Arena& arena, MemcachedTarget* target);
 

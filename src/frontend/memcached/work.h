@@ -17,7 +17,7 @@
 
 namespace rowsocket::frontend {
 
-/// The counts of one execution; the last execution counts.
+/// The counts of one execution. If a request runs several times, those of the last one count.
 struct MemcachedTally {
   uint32_t hits = 0;
   uint32_t misses = 0;
@@ -37,20 +37,23 @@ struct MemcachedWork : exec::ItemDetail {
   memcached::BinaryStatus refusal_status = memcached::BinaryStatus::kInternalError;
   /// Why the last execution has failed; empty: its error says why.
   std::string_view failure;
-  bool is_nothing = false;        ///< Bytes that belong to no command: no reply, not counted.
-  bool lists_mechanisms = false;  ///< The answer is how a client may log in.
+  bool is_nothing = false;        ///< Bytes that belong to no command: they get no reply, and are
+                                  ///< not counted.
+  bool lists_mechanisms = false;  ///< The answer lists how a client may log in.
   bool switches = false;          ///< `get @@name`: changes the connection's container.
   std::string_view table;         ///< What `get @@name` answers: the container's table.
-  /// For requests that may win or change a mark; the same when parsed again.
+  /// The number of a request that may win or change a mark; it stays when the request is parsed
+  /// again.
   uint64_t serial = 0;
-  int64_t flush_at_ms = 0;  ///< flush_all: when items will be dropped; 0: they have been.
+  int64_t flush_at_ms = 0;  ///< flush_all: when items will be dropped; 0: they were dropped at
+                            ///< once.
   MemcachedTally tally;
   MemcachedMark old_mark;  ///< The mark that the first execution found and moved to another cas.
 
   const MemcachedTarget& target() const { return targets.front(); }
 };
 
-/// REQUIRES: the item is a memcached connection's, and no kRefresh.
+/// The work of an item. REQUIRES: the item is a memcached connection's, and no kRefresh.
 inline MemcachedWork& MemcachedWorkOf(const exec::Item& item) {
   return *static_cast<MemcachedWork*>(item.detail);
 }

@@ -18,8 +18,8 @@ using Verb = RespVerb;
 
 namespace {
 
-// MEMORY USAGE, OBJECT ENCODING and OBJECT FREQ; other subcommands ask for what a table does not
-// have.
+// Why the subcommand of MEMORY or OBJECT is not served; empty: it is MEMORY USAGE, OBJECT ENCODING
+// or OBJECT FREQ. Other subcommands ask for what a table does not have.
 std::string WhyNotOfKey(const RespCommand& command, RespArguments arguments) {
   const bool is_usage = command.verb == Verb::kMemoryUsage;
   const bool is_freq = !is_usage && IsWord(arguments[1], "freq");
@@ -51,7 +51,7 @@ bool NamesTooManyFields(Verb verb, size_t arguments) {
   return (EndOfFields(verb, arguments) - 2) / StepOfFields(verb) > model::kColumnsMax;
 }
 
-/// MSETNX: a key that stands twice is set twice.
+/// MSETNX: marks keys that the command names a second time, and that it sets twice.
 void MarkRepeated(std::span<RespCall> calls) {
   std::unordered_set<std::string_view, exec::TextHash> seen;
   for (RespCall& call : calls) {
@@ -61,7 +61,8 @@ void MarkRepeated(std::span<RespCall> calls) {
 
 }  // namespace
 
-// The call of one key is made where it stays, without the copies of several.
+// The only call of a command is made in its final place, without the copies that several calls
+// need.
 std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArguments arguments,
                                         bool may_name_tables, base::Arena& arena,
                                         std::string* error) {
@@ -227,7 +228,7 @@ bool RespCallMaker::AddMove(const RespCommand& command, RespArguments arguments,
   std::string wrong;
   const bool is_same = IsSameRow(steps[0], steps[1], &wrong);
   if (is_same && !move.removes) wrong = "ERR source and destination objects are the same";
-  if (is_same) count = 1;  // RENAME only asks whether it is there.
+  if (is_same) count = 1;  // RENAME of a key to itself only asks whether it exists.
   if (calls->size() + count > model::kRespUnitKeysMax) wrong = TooManyKeys();
   if (!wrong.empty()) {
     *error = std::move(wrong);

@@ -1,10 +1,10 @@
-// How a command of RESP becomes calls: one for each of its keys, or one for all where it names many
-// by a pattern.
+// How a command of RESP becomes calls: one for each of its keys, or one for all keys that match its
+// pattern.
 //
 // Flow: Make for a command by itself; Add for the commands of a transaction, one after the other.
-// Each call says then which row its key is (key_locator.h), but has neither index nor request.
+// Each call then says which row its key names (key_locator.h), but has neither index nor request.
 // Threads: one at a time. Lifetime: one for each connection; the settings, the connection's state
-// and its locator outlive it. Calls have views of their command's arguments, and lie in the arena,
+// and its locator outlive it. Calls have views of their command's arguments; they lie in the arena,
 // or where Add puts them. Limits: kRespUnitKeysMax calls together; kColumnsMax fields of a command.
 #pragma once
 
@@ -27,9 +27,10 @@ class RespCallMaker {
   RespCallMaker(const RespSettings& settings, const RespState& state, const RespKeyLocator& locator)
       : settings_(settings), state_(state), locator_(locator) {}
 
-  // `may_name_tables`: the client may know the names of tables. `*error` may have a text before,
-  // which refuses nothing; callers that ask afterwards whether it is empty have emptied it.
-  /// The calls of a command that is no part of a transaction. None: `*error` says why.
+  // `may_name_tables`: the client may know the names of tables. A text that `*error` has before the
+  // call refuses nothing, and may stay; callers that look afterwards whether it is empty have to
+  // empty it first.
+  /// Makes the calls of a command that is no part of a transaction. None: `*error` says why.
   std::span<RespCall> Make(const RespCommand& command, RespArguments arguments,
                            bool may_name_tables, base::Arena& arena, std::string* error);
   /// Adds the calls of a command to those of others. False: `*error` says why not.
@@ -37,7 +38,8 @@ class RespCallMaker {
            base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 
  private:
-  /// The call of one key, whose place among the arguments it knows. False: `*error` says why not.
+  /// Completes the call of one key, which already knows the position of its key among the
+  /// arguments. False: `*error` says why not.
   bool MakeOne(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                base::Arena& arena, RespCall* call, std::string* error) const;
   /// Add for EVAL or EVALSHA.
@@ -50,7 +52,7 @@ class RespCallMaker {
   const RespSettings& settings_;
   const RespState& state_;
   const RespKeyLocator& locator_;
-  /// The calls of the command that is being parsed, before they have their place in the arena.
+  /// The calls of the command that is being parsed, before they are copied into the arena.
   std::vector<RespCall> calls_;
 };
 

@@ -48,7 +48,7 @@ RespCallOpener::Found RespCallOpener::Find(RespCall& call, const model::Account*
   return Found::kWrong;
 }
 
-// The names of one index at a time: the item is parsed again when they have been looked up.
+// Asks for one index at a time: the item is parsed again when the index was looked up.
 bool RespCallOpener::Ask(const RespCall& call, const model::Account* account, Item* item,
                          std::string* error) {
   model::Error failure;

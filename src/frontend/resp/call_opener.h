@@ -1,9 +1,9 @@
-// How the calls of a command get their indexes and requests: from what the connection has found, or
-// by an item that asks for an index.
+// How the calls of a command get their indexes and requests: from indexes that the connection has
+// found before, or by an item that asks for an index.
 //
-// Flow: Open for the calls that are made (call_maker.h). Where the item asks for an index, the
-// finder gets it (RespIndexFinder::Opened), and the command is parsed again. Where the names of a
-// key may be those of a table and are not, the key is the store's.
+// Flow: Open for the calls that call_maker.h has made. Where the item asks for an index, the finder
+// gets it (RespIndexFinder::Opened), and the command is parsed again. If the names of a key could
+// be those of a table but are not, the key belongs to the store.
 // Threads: one at a time. Lifetime: one for each connection, whose finder and requests outlive it.
 // Limits: those of the finder (index_finder.h).
 #pragma once
@@ -26,9 +26,10 @@ class RespCallOpener {
   RespCallOpener(RespIndexFinder& finder, const RespRepeatedRequests& requests)
       : finder_(finder), requests_(requests) {}
 
-  /// False: the item asks for an index that a call needs. True: all are open, or `*error` says what
-  /// is wrong, with `*wrong` if that is not null. `account`: the connection's; null: it may do
-  /// everything. REQUIRES: `*error` is empty, or says why there are no calls.
+  /// Opens the indexes and makes the requests. False: the item asks for an index that a call needs.
+  /// True: all indexes are open, or `*error` and, if it is not null, `*wrong` say what is wrong.
+  /// `account`: the connection's; null: it may do everything. REQUIRES: `*error` is empty, or says
+  /// why there are no calls.
   bool Open(std::span<RespCall> calls, const model::Account* account, base::Arena& arena,
             exec::Item* item, std::string* error, const RespCall** wrong = nullptr);
 
@@ -40,8 +41,8 @@ class RespCallOpener {
     kWrong,  ///< `*error` says why the call is refused.
   };
   Found Find(RespCall& call, const model::Account* account, base::Arena& arena, std::string* error);
-  /// Makes the item one that asks for the call's index. False: that has been asked before, and
-  /// `*error` says what came of it.
+  /// Makes the item one that asks for the call's index. False: an earlier item has asked, and
+  /// `*error` says why the index is not open.
   bool Ask(const RespCall& call, const model::Account* account, exec::Item* item,
            std::string* error);
 

@@ -1,9 +1,10 @@
-// The connections of a RESP port as each of them may see the others: for CLIENT LIST and CLIENT
+// The connections of a RESP port as they show themselves to each other, for CLIENT LIST and CLIENT
 // KILL.
 //
 // Flow: a connection enters with its number, shows its facts anew whenever they change, and leaves.
-//       One that somebody has ended is listed no more, though its worker sees the end later.
-// Threads: any; what is listed are copies.
+//       A connection that a client has ended is no longer listed, though its worker sees the end
+// later.
+// Threads: any; lists are copies.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +21,14 @@
 
 namespace rowsocket::frontend {
 
-/// The user of a connection without an account, and the account whose password a client gives that
-/// sends AUTH with one word.
+/// The user that a connection without an account has, and that AUTH with one word means.
 inline constexpr std::string_view kRespDefaultUser = "default";
 
-/// What a connection shows of itself.
+/// What a connection shows about itself.
 struct RespFacts {
   std::string name, library, library_version;
   std::string user{kRespDefaultUser};  ///< What CLIENT LIST shows as `user`.
-  std::string account;                 ///< user@host; empty: it has none.
+  std::string account;                 ///< user@host; empty: the connection has no account.
   std::string database = "0";
   int version = 2;
   int64_t since_ms = base::CoarseNowMs();
@@ -37,9 +37,9 @@ struct RespFacts {
 /// What a connection is doing. Threads: the connection's worker writes it, any reads it.
 struct RespActivity {
   std::atomic<uint32_t> verb{0};  ///< The number of the last command (RespCommandName).
-  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
-  std::atomic<int64_t> queued{-1};  ///< Commands behind MULTI; -1: there is none.
-  std::atomic<bool> waits{false};   ///< Its request waits for a lock.
+  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When the connection began its last turn.
+  std::atomic<int64_t> queued{-1};  ///< Commands queued after MULTI; -1: no MULTI.
+  std::atomic<bool> waits{false};   ///< The connection's request waits for a lock.
 };
 
 struct RespClient {
@@ -53,15 +53,16 @@ struct RespClient {
 
 class RespClients {
  public:
-  /// `activity` lives until the connection leaves.
+  /// Enters the connection, or shows its new facts. `activity` must live until the connection
+  /// leaves.
   void Show(uint64_t id, const RespFacts& facts, const RespActivity& activity) {
-    RespFacts copy = facts;  // Where there is no memory for it, the connection is not listed.
+    RespFacts copy = facts;  // If there is no memory for the copy, the connection is not listed.
     const base::MutexLock lock(mutex_);
     Shown& shown = clients_[id];
     shown.facts = std::move(copy);
     shown.activity = &activity;
   }
-  /// CLIENT KILL has ended the connection, whose worker has not seen it yet.
+  /// Notes that CLIENT KILL has ended the connection, which its worker has not seen yet.
   void NoteEnded(uint64_t id) {
     const base::MutexLock lock(mutex_);
     const auto found = clients_.find(id);
@@ -71,7 +72,7 @@ class RespClients {
     const base::MutexLock lock(mutex_);
     clients_.erase(id);
   }
-  /// All connections that nobody has ended, in the order of their numbers.
+  /// All connections that no client has ended, in the order of their numbers.
   std::vector<RespClient> All() const {
     const base::MutexLock lock(mutex_);
     std::vector<RespClient> all;
@@ -84,7 +85,7 @@ class RespClients {
     }
     return all;
   }
-  /// How many have a request that waits for a lock.
+  /// How many connections have a request that waits for a lock.
   size_t CountWaiting() const {
     const base::MutexLock lock(mutex_);
     return static_cast<size_t>(

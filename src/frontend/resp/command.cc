@@ -328,7 +328,7 @@ std::string Lower(std::string_view text) {
 
 namespace {
 
-/// Whether the first element of the pattern, which is no `*`, matches the byte; takes it off.
+/// Takes the first element, which is no `*`, off the pattern. Returns whether it matches the byte.
 bool TakeElement(std::string_view* pattern, char byte) {
   const char first = pattern->front();
   pattern->remove_prefix(1);
@@ -366,7 +366,8 @@ bool MatchesPattern(std::string_view pattern, std::string_view text) {
   return MatchesPattern(pattern, text, &steps);
 }
 
-// The last `*` alone takes back what it has matched: an earlier one can match no more than that.
+// On a mismatch only the last `*` has to match more: if that does not help, an earlier one cannot,
+// either.
 bool MatchesPattern(std::string_view pattern, std::string_view text, uint64_t* steps) {
   std::string_view behind_star, text_at_star;
   bool has_star = false;

@@ -14,12 +14,12 @@
 
 namespace rowsocket::frontend {
 
-/// Words of a command: all of them with its name in front, where nothing else is said.
+/// Words of a command: unless a comment says otherwise, all of them, beginning with its name.
 using RespArguments = std::span<const std::string_view>;
 
 struct RespCommand {
   std::string_view name;  ///< In lower case.
-  int arity = 0;          ///< With the name; negative: at least so many.
+  int arity = 0;          ///< Counts the name, too; negative: at least that many.
   RespVerb verb = RespVerb::kRefused;
   bool writes = false;
   int first_key = 0;
@@ -27,8 +27,7 @@ struct RespCommand {
   std::string_view refusal = {};
 };
 
-/// Whether the command is on one key, its first argument, and makes one call of it whatever its
-/// arguments are.
+/// Whether the command has one key, its first argument, and always becomes one call.
 constexpr bool HasOneKey(const RespCommand& command) {
   return AsksEngine(command.verb) && !NamesManyKeys(command.verb) && !IsMoveVerb(command.verb) &&
          command.verb != RespVerb::kEval && command.first_key == 1 && command.last_key == 1;
@@ -50,25 +49,26 @@ inline constexpr std::string_view kRespNoScripts =
     "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
     "use MULTI with ROW.REQUIRE or WATCH";
 
-/// How many numbers of commands there are: those of RespCommands(), and 0 for none of them.
+/// How many numbers commands have: those of RespCommands(), and 0 for all others.
 inline constexpr uint32_t kRespCommandNumbers = 251 + 1;
 std::span<const RespCommand> RespCommands();
-/// The number of a command: its place in RespCommands(), from 1. It is the verb of the command's
+/// The number of a command: its position in RespCommands(), from 1. It is the verb of the command's
 /// items, by which latencies are counted (exec::Item::verb).
 uint16_t NumberOf(const RespCommand& command);
 /// The name of the command with this number; "other" for 0.
 std::string_view RespCommandName(uint32_t number);
-/// Null: there is no such command. `name`: in any case.
+/// Finds a command by its name, in upper or lower case. Null: there is no such command.
 const RespCommand* FindRespCommand(std::string_view name);
 bool TakesArguments(const RespCommand& command, size_t count);
 
-/// Whether two words are the same but for their case.
+/// Whether two words are equal apart from upper and lower case.
 bool IsWord(std::string_view text, std::string_view lower);
 std::string Lower(std::string_view text);
-/// Whether the text matches a pattern with `*`, `?`, `[abc]`, `[^a-c]` and `\\`, as Redis has them.
-/// Takes no more time than the product of both lengths.
+/// Whether the text matches a pattern with `*`, `?`, `[abc]`, `[^a-c]` and `\\`, as in Redis. Takes
+/// no more time than the product of both lengths.
 bool MatchesPattern(std::string_view pattern, std::string_view text);
-/// Adds to `*steps` what the comparison costs: up to twice the product of both lengths.
+/// Does the same, and adds the number of steps that it took to `*steps`: up to twice the product of
+/// both lengths.
 bool MatchesPattern(std::string_view pattern, std::string_view text, uint64_t* steps);
 
 }  // namespace rowsocket::frontend

@@ -1,8 +1,8 @@
-// The commands of RESP that change their connection, and get their answers without the engine: its
-// login (AUTH, HELLO), its database (SELECT), MULTI, DISCARD, UNWATCH, and its end (QUIT). RESET
-// changes the account, too, and is left to RespFrontend.
+// The commands of RESP that change their connection, and are answered without the engine: its login
+// (AUTH, HELLO), its database (SELECT), MULTI, DISCARD, UNWATCH, and its end (QUIT). RESET, which
+// also changes the account, is in RespFrontend.
 //
-// Flow: RespStateChanges::Note, where the change may have to be taken back; then Append.
+// Flow: RespStateChanges::Note, if the change may have to be taken back; then Append.
 // Threads: one at a time. Lifetime: one for each connection, whose parts outlive it.
 #pragma once
 
@@ -26,14 +26,14 @@ class RespConnectionCommands {
                          RespLogin& login)
       : state_(state), changes_(changes), own_client_(own_client), login_(login) {}
 
-  /// Does what the command says, and appends its reply, or makes its item one that asks for a
-  /// login. False: the command is none of these. `account`: the connection's; null: it may do
+  /// Carries out the command, and appends its reply, or makes its item one that asks for a login.
+  /// False: the command is none of those above. `account`: the connection's; null: it may do
   /// everything.
   bool Append(RespVerb verb, RespArguments arguments, const model::Account* account,
               base::Arena& arena, base::Buffer& out, exec::Item* item);
 
  private:
-  /// Empty, or the text of an error.
+  /// Changes the database. Returns an empty text, or an error.
   std::string_view Select(std::string_view text, const model::Account* account);
 
   RespState& state_;

@@ -16,11 +16,11 @@ using model::Value;
 
 namespace {
 
-/// What INFO says of a database of the store.
+/// What INFO says about a database of the store.
 struct DatabaseKeys {
   uint64_t rows = 0;  ///< How many rows were looked at.
   uint64_t keys = 0, expires = 0;
-  double ttl_ms = 0;  ///< The time left to keys that expire, summed up.
+  double ttl_ms = 0;  ///< The sum of the times left of keys that expire.
   bool has_more = false;
 };
 
@@ -37,8 +37,8 @@ void CountRow(const RespScannedRows::Row& row, int64_t now_ms, DatabaseKeys* cou
 
 using KeysByDatabase = std::map<std::string, DatabaseKeys, std::less<>>;
 
-// Database by database, chunk by chunk, each behind the last key of the chunk before; of a database
-// that has too many the rest is passed over.
+// Counts database by database, in chunks, each after the last key of the chunk before. In a
+// database with too many keys, the rest is passed over.
 Outcome CountByDatabase(const RespCall& call, engine::Session& session, KeysByDatabase* counts) {
   model::Request request = call.request;
   std::string database, key;

@@ -15,7 +15,8 @@ using Verb = RespVerb;
 
 namespace {
 
-// COMMAND GETKEYS: which of a command's arguments are its keys. EVAL says itself how many it has.
+// COMMAND GETKEYS: which of a command's arguments are its keys. For EVAL, the number of keys is an
+// argument.
 void AppendKeys(RespArguments asked, base::Buffer* out) {
   if (asked.size() < 2) {
     return resp::AppendError(RespWrongCount("command", "getkeys"), out);
@@ -35,8 +36,7 @@ void AppendKeys(RespArguments asked, base::Buffer* out) {
                           static_cast<uint64_t>(keys) <= asked.size() - 3;
     end = 3 + (is_right ? static_cast<size_t>(keys) : 0);
   }
-  // A command whose keys stand behind a word of its own (OBJECT ENCODING key) may come without
-  // them.
+  // A command whose keys come after a subcommand (OBJECT ENCODING key) may come without keys.
   if (end > asked.size())
     return resp::AppendError("ERR Invalid number of arguments specified for command", out);
   const size_t step = TraitsOf(command->verb).has_pairs() ? 2 : 1;
@@ -48,7 +48,8 @@ void AppendKeys(RespArguments asked, base::Buffer* out) {
   for (const std::string_view key : keys) resp::AppendBulk(key, out);
 }
 
-// No command is of a module, or of a category of commands: these filters leave nothing.
+// Lists commands by name. Filters by module or category leave nothing, because no command is in
+// one.
 void ListCommands(RespArguments filter, base::Buffer& out) {
   const bool filters = filter.size() == 3 && IsWord(filter[0], "filterby");
   if (filters && (IsWord(filter[1], "module") || IsWord(filter[1], "aclcat"))) {
@@ -84,7 +85,10 @@ void DescribeCommands(RespArguments arguments, resp::Version version, base::Buff
                         : TraitsOf(command.verb).has_pairs() ? 2
                                                              : 1,
                         &out);
-    for (int i = 0; i < 4; ++i) resp::AppendSet(0, version, &out);  // From categories on.
+    for (int i = 0; i < 4; ++i)
+      resp::AppendSet(0, version, &out);  // No categories, tips, key
+                                          // specifications or
+                                          // subcommands.
   };
   size_t served = 0;
   for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;

@@ -1,4 +1,4 @@
-// COMMAND: what a RESP port serves, for clients and tools.
+// COMMAND: the commands that a RESP port serves, for clients and tools.
 //
 // Threads: pure functions.
 #pragma once

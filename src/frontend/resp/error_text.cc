@@ -66,7 +66,8 @@ constexpr model::CauseText kCauses[] = {
     {ErrorCode::kKilled, "KILLED not done: KILL, or the server's shutdown, ended the request"},
     {ErrorCode::kInternal, "ERR the server failed without saying why (168)"},
 };
-/// kEngine is told by its number, the others by their names.
+/// Causes without a text of their own: kEngine is answered by its number, the others by their
+/// names.
 constexpr ErrorCode kCausesWithoutWords[] = {
     ErrorCode::kEngine,     ErrorCode::kCmd,    ErrorCode::kLineLength,  ErrorCode::kAuthtype,
     ErrorCode::kStmtnum,    ErrorCode::kNumber, ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
@@ -84,13 +85,13 @@ std::string Quoted(std::string_view name, char quote) {
   return text += quote;
 }
 
-/// What the account needs on the table for the command.
+/// The privileges on the table that the command needs.
 std::string_view PrivilegesOf(const RespCall& call) {
   if (call.move == nullptr) return TraitsOf(call.verb).privileges;
   return call.move->removes ? "SELECT, INSERT, UPDATE, DELETE" : "SELECT, INSERT, UPDATE";
 }
 
-/// The number that SQL has for an error of a key; other numbers as they are.
+/// SQL's number for an engine's error about a key; other numbers stay as they are.
 int NumberInSql(int code) {
   switch (code) {
     case 121:  // HA_ERR_FOUND_DUPP_KEY
@@ -104,7 +105,7 @@ int NumberInSql(int code) {
   }
 }
 
-/// What a client is told of a number of the engine or the server.
+/// The text for a number of the engine or the server.
 std::string TextOfNumber(int cause) {
   const int code = NumberInSql(cause);
   const std::string_view meaning = model::MeaningOf(code);
@@ -180,7 +181,7 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
     return "TRYAGAIN not done: the table's columns have changed since the command before";
   const bool is_of_store = call != nullptr && IsOfStore(*call);
   if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
-  // A read needs no server that takes writes: it has met a lock of the table.
+  // A read does not need a server that takes writes, so that it has met a lock of the table.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
                                        [](const RespCall& one) { return one.request.is_write(); });
   if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())
@@ -192,8 +193,9 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
   return RespErrorText(error, work);
 }
 
-// EXEC's nil says that the transaction was not applied. An error says which command is to blame,
-// and never stands inside of an array, in which clients would take the other replies for done.
+// EXEC's nil says that the transaction was not applied. An error names the command that is to
+// blame, and is never part of an array, because clients would believe that the commands with other
+// replies have taken effect.
 void AppendRespFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
                        const model::Account* account, base::Buffer& out) {
   const RespCall* blamed = nullptr;

@@ -1,4 +1,4 @@
-// What a client is told of an error, with the prefix by which clients tell errors apart.
+// The text of an error for a client, with the prefix by which clients tell errors apart.
 //
 // Threads: const, any.
 #pragma once
@@ -15,29 +15,28 @@
 
 namespace rowsocket::frontend {
 
-/// What stands in front of the error of EXEC: which of the commands is to blame, from 1; 0: WATCH.
+/// How the error of EXEC begins: with the number of the command that is to blame, from 1; 0: WATCH.
 std::string Blame(size_t number);
-/// The error of a command that has too few arguments, or too many. `subcommand`: in any case;
-/// empty: it has none.
+/// The error of a command that has too few arguments, or too many. `subcommand`: in upper or lower
+/// case; empty: none.
 std::string RespWrongCount(std::string_view command, std::string_view subcommand = {});
 /// The error of an EXEC that is refused before anything of it is tried.
 std::string RespNothingDone(std::string_view why);
 /// The error that a client gets, with its prefix.
 std::string RespErrorText(const model::Error& error, const RespWork& work);
-/// The error of a call that names fields which its table does not have, or which
-/// rowsocket.keyspaces leaves out.
+/// The error of a call that names fields which its table lacks, or which rowsocket.keyspaces hides.
 std::string RespNoField(const RespCall& call);
-/// The error of a call whose keyspace is of a table that is not there.
-/// `may_name_tables`: the client may know the table's name.
+/// The error of a call whose keyspace names a table that does not exist. `may_name_tables`: the
+/// client may know the table's name.
 std::string RespNoTable(const RespCall& call, bool may_name_tables);
-/// The error of a call whose account lacks a privilege: with the GRANT.
+/// The error of a call whose account lacks a privilege, with the GRANT that would help.
 std::string RespDeniedText(const RespCall& call, const model::Account& account);
-/// The text of a call's error, or of several calls' together. `call`: the call that has failed;
-/// null: it is not the fault of one call. `account`: the connection's; null: it may do everything.
+/// The text of an error of one call, or of several calls together. `call`: the call that has
+/// failed; null: not one call alone. `account`: the connection's; null: it may do everything.
 std::string RespFailureText(const model::Error& error, const RespWork& work, const RespCall* call,
                             const model::Account* account);
 /// Appends the reply to an item that has failed, or whose unit was stopped. `unit`: the item's;
-/// null: it has none. `account`: the connection's; null: it may do everything.
+/// null: the item has none. `account`: the connection's; null: it may do everything.
 void AppendRespFailure(const RespWork& work, const exec::Unit* unit, const model::Error& error,
                        const model::Account* account, base::Buffer& out);
 

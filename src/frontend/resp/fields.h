@@ -21,32 +21,33 @@ inline constexpr size_t kNoColumn = SIZE_MAX;
 
 /// Whether the column holds when the call's row expires. Such a column is no field.
 bool IsExpiry(const RespCall& call, std::string_view column);
-/// Where it stands among the columns of the call's index, behind the fields where these are listed;
-/// kNoColumn: there is none.
+/// The position of the column of expiry among the columns of the call's index, after the fields if
+/// these are listed; kNoColumn: there is none.
 size_t ExpiryColumnAt(const RespCall& call);
 /// Whether the cell of this column says that the row has expired.
 bool IsExpired(const RespCall& call, const model::Value& cell);
-/// Why keys of a keyspace whose rows expire cannot be used; empty: they can.
+/// Why the keys of a keyspace whose rows expire cannot be used; empty: they can be.
 /// `may_name_tables`: the client may know of tables that it has no rights on.
 std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool may_name_tables);
 
-/// Whether the keyspace of the call's key does not have the column as a field.
+/// Whether the keyspace of the call's key hides the column, so that it is no field.
 bool IsHidden(const RespCall& call, std::string_view column);
-/// Says that fields which are hidden are absent to a command that reads or deletes them. False: the
-/// command sets or compares one.
+/// Makes hidden fields absent for a command that reads or deletes them. False: the command sets or
+/// compares a hidden field.
 bool HideFields(RespCall* call);
-/// Whether a field that the call's table has no column for is just absent: a name that is read, or
-/// that is to go.
+/// Whether a field that is no column of the call's table counts as absent, because the call only
+/// reads or deletes fields.
 bool MayLackFields(const RespCall& call);
-/// Sorts the names, and leaves each of them once. One command may have kColumnsMax names: to look
-/// for each among all others would keep its worker busy.
+/// Sorts the names, and leaves each of them once. Sorting matters: one command may have kColumnsMax
+/// names, and looking for each among all others would keep its worker busy.
 template <typename Name>
 void LeaveEachOnce(std::vector<Name>* names) {
   std::sort(names->begin(), names->end());
   names->erase(std::unique(names->begin(), names->end()), names->end());
 }
-/// The values that a command gives to fields in pairs: of a field that it names several times, the
-/// last one. To look for each of kColumnsMax fields among all pairs would keep a worker busy.
+/// The values that a command gives to fields in pairs; a field that it names several times has the
+/// last value. Many pairs are sorted: looking for each of kColumnsMax fields among all pairs would
+/// keep a worker busy.
 template <typename Name>
 class RespGivenFields {
  public:
@@ -57,7 +58,7 @@ class RespGivenFields {
     std::stable_sort(sorted_.begin(), sorted_.end(),
                      [pairs](size_t a, size_t b) { return pairs[a] < pairs[b]; });
   }
-  /// Null: the command does not name the field.
+  /// The value of a field. Null: the command does not name the field.
   const Name* ValueOf(const Name& field) const {
     if (sorted_.empty()) {
       for (size_t end = pairs_.size(); end >= 2; end -= 2) {
@@ -73,12 +74,15 @@ class RespGivenFields {
   }
 
  private:
-  static constexpr size_t kFewPairs = 8;  ///< So few are looked through: nothing is allocated.
+  static constexpr size_t kFewPairs = 8;  ///< Up to this many are searched one by one, and nothing
+                                          ///< is allocated.
 
   const std::span<const Name> pairs_;
-  std::vector<size_t> sorted_;  ///< Where the names are, in their order; empty: there are few.
+  std::vector<size_t> sorted_;  ///< The positions of the names, in the order of the names; empty:
+                                ///< there are few pairs.
 };
-/// Leaves the columns that a command may open. `all`: the command reads all fields.
+/// Removes from the names the columns that a command may not open. `all`: the command reads all
+/// fields.
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names);
 
 }  // namespace rowsocket::frontend

@@ -27,7 +27,7 @@ using Verb = RespVerb;
 
 namespace {
 
-/// A line's end behind the last argument, and what begins the next.
+/// The line end after the last argument, and the beginning of the next request.
 constexpr size_t kLineEndsBytes = 8;
 
 /// Whether the command changes the state of its connection, and may do so while the turn may stop
@@ -41,7 +41,7 @@ bool ChangesState(Verb verb) {
 /// that would end the line are replaced.
 std::string UnknownCommand(RespArguments arguments) {
   constexpr size_t kShownMax = 128;
-  // Redis takes the argument for a text of C.
+  // Redis shows the argument only up to its first zero byte.
   const auto front = [](std::string_view argument, size_t size) {
     return argument.substr(0, std::min(size, argument.find('\0')));
   };
@@ -56,8 +56,8 @@ std::string UnknownCommand(RespArguments arguments) {
   return text + shown;
 }
 
-/// Which error the item's own reply is (RespErrorOf); 0: none. In front of it `replies` has those
-/// to the commands that MULTI had queued.
+/// RespErrorOf the item's own reply; 0: no error. `replies` has it after those to the commands that
+/// MULTI had queued.
 uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
   const size_t begin = work.queued.size();
   return begin < replies.size() && replies[begin] == '-' ? RespErrorOf(replies.substr(begin)) : 0;
@@ -89,7 +89,7 @@ void RespFrontend::SetConnectionId(uint64_t id) {
 }
 
 size_t RespFrontend::input_bytes_max() const {
-  // All of the arguments, and behind them the bytes that the parser takes for a count too long.
+  // All arguments, then the bytes by which the parser sees that a count is too long.
   return (login_.is_logged_in() ? settings_.limits.line_bytes_max
                                 : model::kRespUnauthenticatedBytesMax) +
          resp::kCountBytesMax + kLineEndsBytes;
@@ -182,7 +182,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
       is_behind &&
       (finder_.has_many() || (command != nullptr && changes_.MustBeLater(*command, arguments)));
   if (last_parse_said_later_) return {Parsed::kLater, 0};
-  // SKIP is about the reply to MULTI alone.
+  // SKIP would be only for the reply to MULTI.
   const bool may_be_whole = command != nullptr && command->verb == Verb::kMulti &&
                             TakesArguments(*command, arguments.size()) && login_.is_logged_in() &&
                             !own_client_.replies().skips_one();
@@ -275,9 +275,9 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
   return taken;
 }
 
-// Where the keys cannot be counted, as without the store's table or the right to read it, or while
-// a DDL statement has the table, INFO answers without them and at once: tools ask for it before all
-// else, most of all when something is wrong.
+// If the keys cannot be counted (the store's table is missing, may not be read, or a DDL statement
+// has it), INFO answers at once, without their numbers: tools ask for INFO first, most of all when
+// something is wrong.
 bool RespFrontend::PrepareInfo(const RespCommand& command, RespArguments arguments,
                                base::Arena& arena, Item* item) {
   RespCommand counting = command;
@@ -373,7 +373,8 @@ Outcome RespFrontend::ExecuteAny(const Item& item, engine::Session& session,
   const size_t bytes_max = settings_.limits.reply_bytes_max;
   work.calls[0].request.shares_row = item.request.shares_row;
   Outcome outcome = ExecuteCall(work, work.calls[0], bytes_max, session, out);
-  // A write that is done has its reply, whatever its size: it cannot be taken back alone.
+  // A write that has taken effect is answered, whatever the size of its reply, because it cannot be
+  // taken back alone.
   const bool is_too_large = out.size() - begin > bytes_max && !item.request.is_write();
   if (outcome.ok() && is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
   if (outcome.ok()) return outcome;
@@ -401,7 +402,8 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
     return run.ExecuteOne(request, appends);
   };
   const auto body = [&run] { return run.Run(); };
-  // A token that has taken effect already is answered as then, whatever the WATCH before it says.
+  // A token that has taken effect already gets its former answer, whatever the WATCH before it
+  // says.
   const auto once = [&] { return tokens_.ExecuteOnce(work, unit, session, out, body); };
   Outcome outcome;
   if (work.tokened != nullptr)

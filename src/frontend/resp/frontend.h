@@ -5,10 +5,9 @@
 // RespCall for each of its keys (call_maker.h, rows.h), whose index is opened when the connection
 // names it for the first time (call_opener.h); several calls, and those between MULTI and EXEC
 // (transactions.h), are one unit (exec/unit.h), which is done as a whole or not at all. SELECT,
-// HELLO and MULTI change what the commands behind them mean; where the turn stops before one of
-// them, the change is taken back (state_changes.h). Other commands that change the connection end
-// the turn.
-// Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
+// HELLO and MULTI change what the commands after them mean; if the turn stops before one of them,
+// the change is taken back (state_changes.h). Other commands that change the connection end the
+// turn. Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
 // connection, which are closed only before the first command of a turn; kColumnsMax fields of a
 // command; kRespUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax
 // of these.
@@ -73,13 +72,13 @@ class RespFrontend final : public exec::Frontend {
  private:
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
-  /// `bytes`: those of the request.
+  /// Makes the item of a command. `bytes`: the bytes of its request.
   Step PrepareCommand(const RespCommand& command, RespArguments arguments, std::string_view bytes,
                       base::Arena& arena, exec::Item* item);
-  /// Counts an error reply that answers no item: of a login, or to a client without TLS.
+  /// Counts an error reply that answers no item: to a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
-  /// INFO with the keys of databases, which the engine counts. False: an index has to be opened
-  /// first, and the command is parsed again.
+  /// Makes the item of an INFO with the numbers of keys in databases, which the engine counts.
+  /// False: an index has to be opened first, and the command is parsed again.
   bool PrepareInfo(const RespCommand& command, RespArguments arguments, base::Arena& arena,
                    exec::Item* item);
   engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
@@ -90,9 +89,11 @@ class RespFrontend final : public exec::Frontend {
   void AnswerAlone(const RespCommand& command, RespArguments arguments, base::Arena& arena,
                    exec::Item* item);
   void Reset(exec::Item* item);
-  /// To be called when the connection's name, state or account has changed.
+  /// Shows the connection's name, state and account to other clients. Call it when one of them has
+  /// changed.
   void ShowFacts() { own_client_.Show(state_, account()); }
-  /// To be called when what is queued, watched or open has changed.
+  /// Shows how many bytes the connection holds. Call it when what is queued, watched or open has
+  /// changed.
   void ShowHeldBytes() {
     SetHeldBytes(state_.multi_bytes + watched_.held_bytes() + finder_.held_bytes());
   }
@@ -100,14 +101,14 @@ class RespFrontend final : public exec::Frontend {
   const RespSettings& settings_;
   RespKeyLocator locator_;
   RespMonitor monitor_;
-  RespOwnClient own_client_;  ///< Shows what ShowFacts has shown last.
+  RespOwnClient own_client_;  ///< Shows others what ShowFacts was last called with.
   RespState state_;
   RespWatchedKeys watched_;
   RespStateChanges changes_;
   RespLogin login_;
   RespConnectionCommands connection_;
   RespServerCommands server_;
-  /// The last Parse has returned kLater, so that what it saw has changed nothing.
+  /// The last Parse has returned kLater, so that its command has changed nothing.
   bool last_parse_said_later_ = false;
 
   RespRepeatedRequests requests_;

@@ -63,7 +63,7 @@ constexpr Help kHelp[] = {
      "RESET\n    Forget them.\n"},
 };
 
-/// The help with a command; null: there is none.
+/// The help of a command; null: there is none.
 const Help* FindHelp(std::string_view command) {
   const auto* const help = std::find_if(std::begin(kHelp), std::end(kHelp), [&](const Help& one) {
     return IsWord(command, one.command);

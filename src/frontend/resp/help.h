@@ -10,12 +10,11 @@
 
 namespace rowsocket::frontend {
 
-/// Whether the command has subcommands that are served, and is asked for help with them.
+/// Whether the client asks for the help of a command some of whose subcommands are served.
 bool AsksForHelp(RespArguments arguments);
 
-/// Behind the subcommands of a command that are served. `arguments`: at least two, of which the
-/// second is HELP, or the name of no subcommand. Appends a list of lines as a Redis does, or an
-/// error.
+/// Answers a command whose second argument is HELP, or the name of no subcommand that is served.
+/// Appends a list of lines as Redis does, or an error. REQUIRES: at least two arguments.
 void AppendHelp(RespArguments arguments, base::Buffer* out);
 
 }  // namespace rowsocket::frontend

@@ -1,4 +1,4 @@
-// HOTKEYS, in the form that Valkey documents: the keys that were asked for most.
+// HOTKEYS, in the form that Valkey documents: the most requested keys.
 #include <algorithm>
 #include <string>
 
@@ -17,8 +17,8 @@ struct HotKey {
   int64_t database = 0;
 };
 
-/// The parts of a row's key as clients write them: a colon between two, a backslash before a colon
-/// that stands for itself.
+/// The parts of a row's key as clients write them: with a colon between parts, and a backslash
+/// before a colon inside a part.
 std::string Joined(std::string_view parts) {
   std::string text;
   for (const char byte : parts) {
@@ -28,12 +28,12 @@ std::string Joined(std::string_view parts) {
   return text;
 }
 
-/// Whether an opened index (its name is PRIMARY where a prefix names none) is that of a keyspace.
+/// Whether an opened index is that of a keyspace. A prefix that names no index has PRIMARY.
 bool IsIndex(std::string_view wanted, std::string_view index) {
   return wanted.empty() ? index == "PRIMARY" : wanted == index;
 }
 
-/// The keyspace that has the row; null: none has.
+/// The keyspace that has the row; null: none.
 const keyspace::KeyspaceDefinition* KeyspaceOf(const exec::HotRowName& row,
                                                const keyspace::Snapshot& snapshot) {
   for (const keyspace::KeyspaceDefinition& keyspace : snapshot.config.keyspaces) {
@@ -50,8 +50,8 @@ const keyspace::KeyspaceDefinition* KeyspaceOf(const exec::HotRowName& row,
   return nullptr;
 }
 
-/// The key by which clients of RESP ask for the row: what the text of a row's key does not tell
-/// (which of its commas stand between parts) is taken for what is usual.
+/// The key by which clients of RESP ask for the row. Which commas of the row's text separate parts
+/// is a guess.
 HotKey HotKeyOf(const exec::HotRowName& row, std::string_view schema,
                 const keyspace::Snapshot* snapshot) {
   HotKey hot;
@@ -103,7 +103,7 @@ void RespMonitor::AppendHotkeys(RespArguments arguments, const model::Account* a
                              &out);
   }
   if (is_reset) {
-    // What others look at is not an account's to clear.
+    // An account may not clear what others look at.
     if (account != nullptr) {
       return resp::AppendError(
           "NOPERM HOTKEYS RESET is for connections with all rights: this one has an account's "
@@ -118,8 +118,8 @@ void RespMonitor::AppendHotkeys(RespArguments arguments, const model::Account* a
   constexpr uint64_t kSeconds = exec::HotRows::kSliceMs / 1000;
   resp::AppendArray(rows.size(), &out);
   for (const auto& [name, counts] : rows) {
-    // Keys are shown to whoever may read all tables. The rights of an account cannot be looked up
-    // here, so that a connection with an account sees hashes.
+    // Keys are shown only to clients that may read all tables. The rights of an account cannot be
+    // looked up here, so a connection with an account sees hashes.
     const HotKey hot = account == nullptr ? HotKeyOf(name, settings_.schema, keyspaces)
                                           : HotKey{exec::HiddenKey(name), 0};
     resp::AppendMap(3, version, &out);

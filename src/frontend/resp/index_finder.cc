@@ -16,7 +16,7 @@ using Verb = RespVerb;
 
 namespace {
 
-/// How long a connection believes what it has found of a table.
+/// How long a connection believes what it has found about a table.
 constexpr int64_t kShapeKnownMs = 1000;
 
 void AppendSized(std::string_view text, std::string* shape) {
@@ -24,9 +24,9 @@ void AppendSized(std::string_view text, std::string* shape) {
   shape->append(reinterpret_cast<const char*>(&size), sizeof(size)).append(text);
 }
 
-/// Writes everything that NameColumns looks at into `*shape`, so that commands for which
-/// NameColumns gives the same names have the same shape, and no others. It is called for each
-/// command, and takes no memory once `*shape` has some.
+/// Writes everything that NameColumns looks at into `*shape`, so that two commands have the same
+/// shape exactly if NameColumns gives them the same names. It is called for each command, and
+/// reuses the memory of `*shape`.
 void WriteShape(const RespCall& call, std::string* shape) {
   shape->clear();
   const bool is_of_store = call.is_string && call.scan == nullptr;
@@ -51,16 +51,16 @@ void WriteShape(const RespCall& call, std::string* shape) {
   const size_t end = EndOfFields(verb, call.arguments.size());
   thread_local std::vector<std::string_view> fields;
   fields.clear();
-  // No column has a longer name, so that the rest tells nothing more.
+  // No column has a longer name, so the rest does not matter.
   for (size_t i = 2; i < end; i += StepOfFields(verb)) {
     fields.push_back(call.arguments[i].substr(0, model::kNameBytesMax + 1));
   }
-  // NameColumns does it as well: clients send the fields of a map in any order.
+  // As in NameColumns, because clients send the fields of a map in any order.
   if (TraitsOf(verb).fields == RespFields::kPairs || verb == Verb::kHDel) LeaveEachOnce(&fields);
   for (const std::string_view field : fields) AppendSized(field, shape);
 }
 
-/// Whether the shape of the call is that of its command alone, and of its key's table.
+/// Whether the shape of the call depends only on its command and the table of its key.
 bool IsPlain(const RespCall& call) {
   return !call.is_string && call.keyspace == nullptr && call.expiring_container == nullptr &&
          !call.skips_unknown;
@@ -69,10 +69,10 @@ bool IsPlain(const RespCall& call) {
 }  // namespace
 
 void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
-  // A command that comes again has had its indexes opened since.
+  // The command is parsed again, after an index of it was opened.
   if (is_opening_) return;
   if (!is_behind) shapes_.ReleaseFormer();
-  // The lane goes on with what the turn has found.
+  // The lane uses what the turn has found.
   if (!is_behind && !allows_stale_ && has_many()) shapes_.Clear();
   if (shape_.capacity() > model::kRespShapeBytesMax) std::string().swap(shape_);
   command_ms_ = now_ms;

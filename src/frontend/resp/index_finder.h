@@ -1,14 +1,16 @@
-// Which open index a call needs, as its connection has found it by the shape of the call.
+// Finds the open index that a call needs, among those that its connection has opened, by the shape
+// of the call.
 //
-// Flow: BeginParse, then Find for each call of the command, then EndParse. Where Find has nothing,
-// the command is not taken: its connection asks for the index that Ask names, Opened keeps what has
-// come of it, and the command is parsed again, once for each index that is missing. What was found
-// of a table counts for a second, as of the first of these parses: otherwise a command with very
-// many tables could come to no end. BeginParse closes the indexes where there are many; items of
-// the turn before the command may use them, so that the command then has to come later.
-// Threads: one at a time. Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax of
-// all indexes that are open when a command is begun; kRespCallsMadeMax, kRespBytesParsedMax and
-// kRespCommandColumnsMax of those that are opened for one command.
+// Flow: BeginParse, then Find for each call of the command, then EndParse. If Find finds nothing,
+// the command is not taken: its connection asks for the index that Ask names, Opened keeps the
+// result, and the command is parsed again, once for each index that is missing. What was found
+// about a table counts for a second, and its age is taken at the first of these parses: otherwise a
+// command with very many tables might never be done. BeginParse closes the indexes if there are
+// many; items of the turn before the command may use them, so that the command then has to come
+// later.
+// Threads: one at a time. Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax limit
+// the indexes that are open when a command begins; kRespCallsMadeMax, kRespBytesParsedMax and
+// kRespCommandColumnsMax limit those that are opened for one command.
 #pragma once
 
 #include <cstddef>
@@ -27,45 +29,43 @@ namespace rowsocket::frontend {
 
 class RespIndexFinder {
  public:
-  /// Closes the indexes where there are many and none is in use. `is_behind`: items of the turn
+  /// Closes the indexes if there are many, and none is in use. `is_behind`: items of the turn
   /// before the request may use indexes. `now_ms`: when the turn has begun.
   void BeginParse(bool is_behind, int64_t now_ms);
-  /// `asks_for_index`: the request was not taken, and is the one that is parsed next.
+  /// Ends a parse. `asks_for_index`: the request was not taken, and is parsed again next.
   void EndParse(bool asks_for_index) { is_opening_ = asks_for_index; }
-  /// Whether what was found of a table counts however long ago it was found, or for a second only.
+  /// Sets whether what was found about a table counts without a limit of time, or for a second.
   void AllowStale(bool allows) { allows_stale_ = allows; }
-  /// Whether so many indexes are open that a command which may not close them has to wait until it
-  /// may.
+  /// Whether so many indexes are open that a command has to wait until it may close them.
   bool has_many() const {
     return shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax ||
            shapes_.columns() > model::kRespShapeColumnsMax;
   }
-  /// The memory of open indexes that counts as the connection's: none where there are few.
+  /// The memory of open indexes that counts as the connection's: none if there are few.
   size_t held_bytes() const {
     const size_t bytes = shapes_.held_bytes();
     return bytes > model::kRespShapeBytesUncounted ? bytes : 0;
   }
-  /// Closes the indexes. To be called while no item uses one.
+  /// Closes all indexes. REQUIRES: no item uses one.
   void Clear() { shapes_.Clear(); }
-  /// All indexes are to be opened anew: a table has changed.
+  /// Lets all indexes be opened anew, because a table has changed.
   void MarkStale() { shapes_.MarkStale(); }
 
-  /// What was found for the shape of the call. Null: an index has to be asked for. `repeats`: the
-  /// request differs in its key alone from the last one whose call was given to NoteRepeated.
+  /// Finds the shape of the call. Null: an index has to be asked for. `repeats`: the request
+  /// differs only in its key from the one whose call was last given to NoteRepeated.
   const RespShape* Find(const RespCall& call, bool repeats);
-  /// The next requests may differ from that of the call in their key alone.
+  /// Notes that the next requests may differ only in their key from that of the call.
   void NoteRepeated(const RespCall& call);
 
-  /// Counts the bytes of the command that is being parsed: once for each time. To be called before
-  /// WhyNotAsk.
+  /// Counts the bytes of the command each time that it is parsed. Call it before WhyNotAsk.
   void CountParsed(size_t bytes) { bytes_parsed_ += bytes; }
-  /// Counts an index that is to be asked for by a command with so many calls, which each index that
-  /// is opened has made anew. Empty, or why the command is refused.
+  /// Counts an index that a command with `calls` calls is to ask for; each such index costs a parse
+  /// that makes all calls anew. Returns an empty text, or why the command is refused.
   std::string_view WhyNotAsk(size_t calls);
-  /// The names of the index that the call needs, until the next Ask. Null: it was asked for by the
-  /// parse before, and `*error` is what has come of it.
+  /// The names of the index that the call needs; they live until the next Ask. Null: the parse
+  /// before has asked for it, and `*error` says why it could not be opened.
   const engine::IndexNames* Ask(const RespCall& call, model::Error* error);
-  /// What has come of the last Ask.
+  /// Takes the result of the last Ask.
   void Opened(const engine::Outcome& outcome, std::shared_ptr<engine::Index> index);
 
  private:
@@ -75,13 +75,13 @@ class RespIndexFinder {
   int64_t command_ms_ = 0;     ///< When the command was parsed for the first time.
   size_t indexes_asked_ = 0;   ///< How many indexes have been asked for since then.
   size_t bytes_parsed_ = 0;    ///< The bytes of all parses of the command since then.
-  size_t columns_opened_ = 0;  ///< The columns of the indexes that have been opened since then.
+  size_t columns_opened_ = 0;  ///< The columns of the indexes that were opened since then.
   std::string shape_;          ///< The shape of the last call, kept for its memory.
   std::string wanted_;         ///< The shape whose index the last Ask has named.
-  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< What that index is opened by; null: none.
-  /// wanted_: where there is no such table, the key is a string of the store.
+  std::unique_ptr<engine::IndexNames> wanted_names_;  ///< The names of that index; null: none.
+  /// If the table of wanted_ does not exist, the key is a string of the store.
   bool wanted_may_be_string_ = false;
-  /// wanted_: where the table has no such column, the field is absent.
+  /// If the table of wanted_ lacks a column, the field is absent.
   bool wanted_may_lack_fields_ = false;
   /// Why the index of wanted_ could not be opened: the answer when its command is parsed again.
   model::Error wanted_error_;

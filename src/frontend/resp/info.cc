@@ -21,10 +21,10 @@ std::string RandomHex(size_t digits) {
   return text;
 }
 
-/// First words of error replies that say that nothing was tried. Their numbers begin with 1.
+/// First words of error replies to commands of which nothing was tried. Their numbers begin with 1.
 constexpr std::string_view kRejections[] = {"NOAUTH", "NOPERM",  "NOTSERVED", "READONLY",
                                             "RATE",   "NEEDTLS", "OFFLINE"};
-/// First words of other error replies, whose numbers come behind those of the rejections.
+/// First words of other error replies, whose numbers come after those of the rejections.
 constexpr std::string_view kFailures[] = {
     "ERR",          "CONSTRAINT", "EXECABORT", "GUARD",     "KILLED",   "NOFIELD",
     "NOPROTO",      "NOROW",      "NOSCRIPT",  "NOSTORE",   "NOTABLE",  "NOTOKENS",

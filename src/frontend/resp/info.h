@@ -1,8 +1,8 @@
-// What INFO tells of a RESP port beside the counters that all ports have.
+// What INFO says about a RESP port besides the counters that all ports have.
 //
-// Errors are counted by the first word of their replies; words that are in no list count together,
-// so that the number of counters is bounded. The counters of errors begin anew with the latencies,
-// at FLUSH STATUS.
+// Errors are counted by the first word of their replies; all words that are in no list share one
+// counter, so that the number of counters is bounded. FLUSH STATUS makes the counters of errors
+// begin anew, together with the latencies.
 //
 // Threads: any. Lifetime: outlives the port's connections.
 #pragma once
@@ -17,14 +17,14 @@
 
 namespace rowsocket::frontend {
 
-/// The version of Redis whose commands and shapes are answered: clients compare it.
+/// The version of Redis whose commands and replies are imitated; clients compare it.
 inline constexpr std::string_view kRespRedisVersion = "7.2.0";
 
 /// What connections count by themselves, and add to RespInfo now and then.
 struct RespCounts {
   uint64_t commands = 0;
-  uint64_t hits = 0;    ///< Keys that commands which read have found.
-  uint64_t misses = 0;  ///< Keys that commands which read have not found.
+  uint64_t hits = 0;    ///< Keys that reading commands have found.
+  uint64_t misses = 0;  ///< Keys that reading commands have not found.
 
   RespCounts& operator+=(const RespCounts& other) {
     commands += other.commands;
@@ -34,13 +34,13 @@ struct RespCounts {
   }
 };
 
-/// The number of the first word of an error reply, with or without its '-'; 0: it is no error
-/// reply. Words that are in no list have a number together.
+/// The number of the first word of an error reply, with or without its '-'; 0: the reply is no
+/// error. All words that are in no list share a number.
 uint8_t RespErrorOf(std::string_view reply);
 
 /// How often calls of a command have failed.
 struct RespFailures {
-  uint64_t rejected = 0;  ///< Before anything of the call was tried.
+  uint64_t rejected = 0;  ///< Refused before anything of the call was tried.
   uint64_t failed = 0;
 };
 
@@ -53,16 +53,16 @@ class RespInfo {
     hits_.fetch_add(counts.hits, std::memory_order_relaxed);
     misses_.fetch_add(counts.misses, std::memory_order_relaxed);
   }
-  /// REQUIRES: `command` is one of RespCommands().
+  /// Counts a command that is not served. REQUIRES: `command` is one of RespCommands().
   void AddRefused(const RespCommand& command) {
     refused_[NumberOf(command)].fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// An error reply to a command. `number`: the command's (RespCommandName). `flushes`: of the
-  /// port's latencies (LatencyRegistry::flushes).
+  /// Counts an error reply to a command. `number`: the command's (RespCommandName). `flushes`: how
+  /// often the port's latencies have begun anew (LatencyRegistry::flushes).
   void AddError(uint8_t error, uint32_t number, bool is_rejected, uint64_t flushes);
   RespFailures failures(uint32_t number, uint64_t flushes);
-  /// A line `errorstat_WORD:count=COUNT` for each word that there was an error with.
+  /// A line `errorstat_WORD:count=COUNT` for each word that an error reply has begun with.
   std::string ErrorLines(uint64_t flushes);
   uint64_t errors(uint64_t flushes);
 
@@ -72,7 +72,7 @@ class RespInfo {
   }
   const std::string& run_id() const { return run_id_; }
   int64_t uptime_s() const;
-  /// A line `refused_NAME:COUNT` for each command that is not served and that somebody has sent.
+  /// A line `refused_NAME:COUNT` for each command that is not served and that a client has sent.
   std::string RefusedLines() const;
 
  private:
@@ -80,7 +80,7 @@ class RespInfo {
   const int64_t started_ms_;
   std::atomic<uint64_t> commands_{0}, hits_{0}, misses_{0};
   std::array<std::atomic<uint64_t>, kRespCommandNumbers> refused_{};  ///< By number.
-  /// Begins to count errors anew where the latencies have.
+  /// Begins to count errors anew if the latencies have begun anew.
   void LookForFlush(uint64_t flushes);
   static constexpr size_t kErrorsMax = 32;
   std::atomic<uint64_t> flushes_{0};
@@ -88,10 +88,10 @@ class RespInfo {
   std::array<std::atomic<uint64_t>, kRespCommandNumbers> rejected_{}, failed_{};  ///< By number.
 };
 
-/// Bytes of memory that the server's process has; 0: unknown.
+/// Bytes of memory that the server's process uses; 0: unknown.
 uint64_t ResidentBytes();
 
-/// Time on processors that the server's process has used, in the kernel and outside of it.
+/// CPU time that the server's process has used, in the kernel and outside of it.
 struct RespCpuTimes {
   double system_s = 0;
   double user_s = 0;

@@ -39,7 +39,8 @@ void MakeRequestItem(std::span<RespCall> calls, bool is_exec, size_t commands, b
   work.is_exec = is_exec;
   work.commands = commands;
   work.calls = calls;
-  // EXEC says that all is on disk, whatever one key's container asks for by itself.
+  // The reply to EXEC promises that all is on disk, even if the container of a key allows relaxed
+  // writes.
   for (RespCall& call : calls) call.request.relaxed = call.request.relaxed && !is_exec;
   const auto asks = static_cast<size_t>(std::count_if(
       calls.begin(), calls.end(), [](const RespCall& call) { return call.known_reply.empty(); }));

@@ -1,9 +1,9 @@
 // What a command of RESP that is parsed becomes: an item that is answered at once, or a request.
 //
-// Flow: the item is a kReply with a RespWork by then; one of these functions says what it answers,
-// or makes it a kRequest.
-// Threads: the thread that parses. Lifetime: what the item gets lies in the arena, or is of its
-// calls.
+// Flow: the parser has made the item a kReply with a RespWork; one of these functions sets its
+// reply, or makes it a kRequest.
+// Threads: the thread that parses. Lifetime: what the item gets lies in the arena, or belongs to
+// its calls.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@
 
 namespace rowsocket::frontend {
 
-/// The item answers the reply, which is copied.
+/// Makes the item answer a copy of the reply.
 void AnswerItem(std::string_view reply, base::Arena& arena, exec::Item* item);
-/// The item answers an error.
+/// Makes the item answer an error.
 void AnswerItemError(std::string_view text, base::Arena& arena, exec::Item* item);
-/// The item answers an error to a command that is refused before anything of it is tried: INFO
-/// counts such errors apart (RespFailures).
+/// Makes the item answer an error to a command that is refused before anything of it is tried; INFO
+/// counts such errors separately (RespFailures).
 void RejectItem(std::string_view text, base::Arena& arena, exec::Item* item);
-/// The item is the request of its calls, which are prepared; several of them, and those of EXEC,
-/// are a unit. Where no call asks the engine, the item answers at once. `calls`: of the arena;
-/// `commands`: how many commands they are of.
+/// Makes the item the request of its prepared calls; several calls, and those of EXEC, become a
+/// unit. If no call asks the engine, the item answers at once. `calls`: they lie in the arena;
+/// `commands`: how many commands they belong to.
 void MakeRequestItem(std::span<RespCall> calls, bool is_exec, size_t commands, base::Arena& arena,
                      exec::Item* item);
 

@@ -25,7 +25,7 @@ std::string_view Unescape(std::string_view text, base::Arena& arena, bool* is_wr
   return {kept, size};
 }
 
-/// The offset of the next colon that stands for itself.
+/// The offset of the next colon that is not escaped.
 size_t FindColon(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\')
@@ -70,7 +70,7 @@ bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& a
   key->db = dot == std::string_view::npos ? schema : table.substr(0, dot);
   key->table = dot == std::string_view::npos ? table : table.substr(dot + 1);
   if (key->db.empty() || key->table.empty()) return false;
-  // No table has such a name, and a connection keeps what it has found of names.
+  // No table has such a long name, and a connection would keep it with what it has found about it.
   for (const std::string_view name : {key->db, key->table, key->index}) {
     if (name.size() > model::kNameBytesMax) return false;
   }

@@ -4,7 +4,7 @@
 //   table := schema "." name | name                     (name alone: in resp_schema)
 //
 // A part is the text of one key column. `\:` in a part is a colon, `\\` a backslash; a backslash
-// before anything else would be lost in the row that the key makes, so that no row has such a key.
+// before anything else would be lost on the way to the row, so that no row has such a key.
 // Threads: pure functions. Lifetime: views of the key and of the arena.
 #pragma once
 
@@ -23,14 +23,15 @@ struct RespKey {
   bool has_wrong_escape = false;
 };
 
-/// Reads the parts of a key, which stand behind its table, into `key->parts`.
+/// Reads the parts of a key, which come after its table, into `key->parts`.
 void ParseRespParts(std::string_view text, base::Arena& arena, RespKey* key);
 
-/// False: the key names no table; `schema`: where tables without one are, empty: nowhere.
+/// Reads a key. False: it names no table. `schema`: the schema of tables that are named without
+/// one; empty: there is none.
 bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena, RespKey* key);
 
-/// Whether the text is a number that the server would write otherwise (`007`, `+7`, `7.0`), so that
-/// no row of a numeric key has it.
+/// Whether the text is a number that the server would write in another way (`007`, `+7`, `7.0`), so
+/// that no row of a numeric key has it.
 bool IsOtherNumber(std::string_view text);
 
 }  // namespace rowsocket::frontend

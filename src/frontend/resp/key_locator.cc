@@ -25,7 +25,7 @@ bool Fail(std::string_view why, std::string* error) {
   return false;
 }
 
-/// Whether a command that changes its key tells what the key held, or for how long.
+/// Whether a command that changes its key answers what the key held, or how long it lives.
 bool TellsItem(const RespCall& call) {
   const auto& arguments = call.arguments;
   switch (call.verb) {
@@ -44,13 +44,13 @@ bool TellsItem(const RespCall& call) {
   }
 }
 
-/// Whether a command does nothing to its key but delete it.
+/// Whether a command can only delete its key.
 bool OnlyDeletes(const RespCall& call) {
   return call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kMoveRemove ||
          call.script == RespScript::kRelease || call.script == RespScript::kReleaseIfThere;
 }
 
-/// Why the policies of containers refuse a command; empty: they do not.
+/// Why the container's policies refuse a command; empty: they allow it.
 std::string_view RefusalByPolicy(const RespCall& call, bool writes,
                                  const keyspace::Options& options) {
   const bool gets = !writes || TellsItem(call);
@@ -129,7 +129,7 @@ bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_vie
   if (container == nullptr) {
     return Fail("NOSTORE innodb_memcache.containers has no " + name, error);
   }
-  // Why it is disabled tells of tables that an account may not see.
+  // Why the container is disabled may name tables that the account may not see.
   if (!container->usable()) {
     return Fail("NOSTORE " + name + " is disabled" +
                     (may_name_tables ? ": " + container->problem

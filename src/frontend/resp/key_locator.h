@@ -1,11 +1,11 @@
-// Which row a key of RESP means: a keyspace has the keys that begin with its prefix, the longest
-// one first; then tables; then the store.
+// Which row a key of RESP means. The keyspace with the longest prefix of the key has it; if there
+// is none, the key may name a row of a table; otherwise it is the store's.
 //
-// Flow: BeginTurn, then Locate for each call of the turn's commands. Whether the names of a key are
-// those of a table is found out when the index is opened (call_opener.h): where they are not, the
-// key is put into the store then.
+// Flow: BeginTurn, then Locate for each call of the turn's commands. Whether a key names a table is
+// found out only when the index is opened (call_opener.h): if it does not, the key goes to the
+// store.
 // Threads: one at a time. Lifetime: one for each connection; the settings outlive it. What Locate
-// gives a call lies in the arena, or in the snapshot of keyspaces, which is kept for the next turn.
+// gives a call lies in the arena, or in the snapshot of keyspaces, which lives beyond the turn.
 #pragma once
 
 #include <memory>
@@ -24,18 +24,18 @@ class RespKeyLocator {
  public:
   explicit RespKeyLocator(const RespSettings& settings) : settings_(settings) {}
 
-  /// Takes the keyspaces as they are now. To be called before a command that is behind no request
-  /// of its turn, or that is parsed again for the lane.
+  /// Takes the present keyspaces. Call it before a command that is the first of its turn, or that
+  /// is parsed again for the lane.
   void BeginTurn() {
     if (settings_.keyspaces == nullptr) return;
     const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
     if (snapshot_ != nullptr && snapshot_->version == catalog.version()) return;
     former_snapshot_ = std::exchange(snapshot_, catalog.current());
   }
-  /// The keyspaces as BeginTurn has taken them; null: there are none.
+  /// The keyspaces that BeginTurn has taken; null: there are none.
   const keyspace::Snapshot* snapshot() const { return snapshot_.get(); }
 
-  /// Says which row, of which table, the key of the call is. False: `*error` says why it is none.
+  /// Finds out which row of which table the key of the call names. False: `*error` says why none.
   /// `may_name_tables`: the client may know the names of tables.
   bool Locate(bool writes, bool may_name_tables, base::Arena& arena, RespCall* call,
               std::string* error) const;
@@ -44,7 +44,7 @@ class RespKeyLocator {
   /// Locate for a key with the prefix of a keyspace.
   bool LocateInKeyspace(const keyspace::Keyspace& keyspace, bool writes, bool may_name_tables,
                         base::Arena& arena, RespCall* call, std::string* error) const;
-  /// Locate for a key of a container; `key`: what stands behind the prefix.
+  /// Locate for a key of a container; `key`: what comes after the prefix.
   bool LocateInContainer(const keyspace::Keyspace& keyspace, std::string_view key, bool writes,
                          bool may_name_tables, base::Arena& arena, RespCall* call,
                          std::string* error) const;
@@ -57,9 +57,9 @@ class RespKeyLocator {
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
 };
 
-/// The key of the call is a string of the store, whatever it seemed to be.
+/// Makes the key of the call a string of the store, whatever it seemed to be.
 void PutInStore(RespCall& call, base::Arena& arena);
-/// MGET: a key that is a row's is no string, and is answered as one that is not there.
+/// MGET: makes the key of a row absent, because it is no string.
 void HideRow(RespCall& call, base::Arena& arena);
 
 }  // namespace rowsocket::frontend

@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kWrongLogin =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
-/// Where nobody logs in, the default user has no password, and any will do, as in Redis.
+/// Answers AUTH on a port without accounts: as in Redis, the default user has no password, and any
+/// password is right.
 void AppendAuthWithoutAccounts(RespArguments arguments, base::Buffer& out) {
   if (arguments.size() == 2) {
     return resp::AppendError(
@@ -42,7 +43,7 @@ void RespLogin::AppendAuth(RespArguments arguments, base::Arena& arena, base::Bu
 void RespLogin::LogIn(std::string_view user, std::string_view password, base::Arena& arena,
                       Item* item) {
   item->kind = Item::Kind::kAuthenticate;
-  // The name is wiped with the password, so that it stands in memory that may be written.
+  // The name is wiped together with the password, so it is copied into memory that may be written.
   const std::string_view name = arena.Copy(user);
   exec::Credentials& credentials = arena.Allocate<exec::Credentials>(1)[0];
   credentials = {name, password};

@@ -2,7 +2,7 @@
 //
 // Flow: AppendAuth or AppendHello answers the command at once, or makes its item one that asks for
 // a login; Ended appends the answer when the login has been checked. A login that fails changes
-// nothing: it ends no login before it, as in Redis.
+// nothing: as in Redis, an earlier login goes on.
 // Threads: one at a time. Lifetime: one for each connection; the settings, the connection's state
 // and its own client outlive it.
 #pragma once
@@ -29,21 +29,22 @@ class RespLogin {
   RespLogin(const RespSettings& settings, RespState& state, RespOwnClient& own_client)
       : settings_(settings), state_(state), own_client_(own_client) {}
 
-  /// Where nobody logs in, whoever connects is logged in.
+  /// Whether the client is logged in. Without accounts, every client is.
   bool is_logged_in() const { return is_logged_in_; }
-  /// RESET: the connection is as it was when it began.
+  /// RESET: makes the connection what it was when it began.
   void Reset() { is_logged_in_ = !settings_.accounts; }
 
-  // Where nothing is appended, the item asks for a login.
+  // These append a reply, or make the item ask for a login.
   void AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
-  /// `account`: the connection's; null: it may do everything, once it is logged in.
+  /// HELLO. `account`: the connection's; null: it may do everything, once it is logged in.
   void AppendHello(RespArguments arguments, const model::Account* account, base::Arena& arena,
                    base::Buffer& out, exec::Item* item);
-  /// The login has been checked. `account`: the connection's by now; null: it may do everything.
+  /// Appends the answer to a login that has been checked. `account`: the connection's new one;
+  /// null: it may do everything.
   void Ended(const model::Error& answer, const model::Account* account, base::Buffer& out);
 
  private:
-  /// What a HELLO without an error sets.
+  /// What a successful HELLO sets.
   struct Hello {
     resp::Version version = resp::Version::k2;
     std::optional<std::string> name;
@@ -52,14 +53,14 @@ class RespLogin {
   static void LogIn(std::string_view user, std::string_view password, base::Arena& arena,
                     exec::Item* item);
   void Take(const Hello& hello);
-  /// The reply to a HELLO without an error.
+  /// Appends the reply to a successful HELLO.
   void AppendServer(base::Buffer& out) const;
 
   const RespSettings& settings_;
   RespState& state_;
   RespOwnClient& own_client_;
   bool is_logged_in_ = !settings_.accounts;
-  std::optional<Hello> hello_;  ///< The login under way is HELLO's.
+  std::optional<Hello> hello_;  ///< Has a value if the login under way is HELLO's.
 };
 
 }  // namespace rowsocket::frontend

@@ -15,7 +15,7 @@ namespace rowsocket::frontend {
 
 namespace {
 
-/// In the order of the reply; "all" and "everything" ask for all of them.
+/// The sections in the order of the reply; "all" and "everything" ask for all of them.
 constexpr std::string_view kSections[] = {
     "server",  "clients", "memory",       "persistence",  "stats",      "replication", "cpu",
     "cluster", "refused", "commandstats", "latencystats", "errorstats", "keyspace"};
@@ -42,8 +42,8 @@ std::vector<exec::LatencyRow> Latencies(const exec::LatencyRegistry* registry) {
   return rows;
 }
 
-/// Appends a map from powers of two microseconds to how many calls took no longer, as Redis does.
-/// The last bucket ends with a power of two, so that all calls are in the map.
+/// As Redis does, appends a map from powers of two of microseconds to how many calls took no
+/// longer. The last key is a power of two, too, so that the map has all calls.
 void AppendHistogram(const base::LatencyCounts& counts, resp::Version version, base::Buffer* out) {
   std::vector<std::pair<int64_t, uint64_t>> bounds;
   uint64_t calls = 0, shown = 0;
@@ -87,7 +87,7 @@ void RespMonitor::AppendLatency(RespArguments arguments, resp::Version version,
   AppendHelp(arguments, &out);
 }
 
-// With accounts, what others have asked for is not theirs to see.
+// On a port with accounts, a client may not see what others have asked for.
 void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
@@ -127,7 +127,7 @@ void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) cons
   }
 }
 
-// Names that are no command's are passed over, as in Redis.
+// As in Redis, unknown names are skipped.
 void RespMonitor::AppendLatencies(RespArguments commands, resp::Version version,
                                   base::Buffer& out) const {
   std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
@@ -160,7 +160,8 @@ std::string RespMonitor::PercentileLines() const {
   return lines;
 }
 
-// The latencies have the calls that were rejected, too, which Redis does not count as calls.
+// Rejected calls, which the latencies include, are subtracted, because Redis does not count them as
+// calls.
 std::string RespMonitor::CommandLines() const {
   std::vector<base::LatencyCounts> answered(kRespCommandNumbers);
   for (const exec::LatencyRow& row : Latencies(settings_.latency)) answered[row.verb] += row.counts;

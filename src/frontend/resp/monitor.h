@@ -1,9 +1,9 @@
-// What monitors ask a RESP port for: INFO, LATENCY, SLOWLOG and HOTKEYS; and what a connection
-// counts for INFO.
+// What monitoring tools ask a RESP port for: INFO, LATENCY, SLOWLOG and HOTKEYS; and what a
+// connection counts for INFO.
 //
 // Flow: Count and CountError as commands get their answers. A connection counts for itself, and
-// adds to the port's RespInfo now and then, and when it ends. What counts errors begins anew where
-// the latencies have, so that both show the same time.
+// adds to the port's RespInfo now and then, and when it ends. The counters of errors begin anew
+// with the latencies, so that both are about the same time.
 // Threads: one at a time. Lifetime: one for each connection; the settings outlive it.
 #pragma once
 
@@ -35,7 +35,8 @@ class RespMonitor {
     uncounted_ += counts;
     if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
   }
-  /// `error`: as RespErrorOf says; `verb`: the number of the command (RespCommandName).
+  /// Counts an error reply. `error`: RespErrorOf the reply; `verb`: the number of the command
+  /// (RespCommandName).
   void CountError(uint8_t error, uint32_t verb, bool is_rejected) const {
     settings_.info->AddError(error, verb, is_rejected, flushes());
   }
@@ -43,23 +44,24 @@ class RespMonitor {
   // These append the reply to a command.
   void AppendLatency(RespArguments arguments, resp::Version version, base::Buffer& out) const;
   void AppendSlowlog(RespArguments arguments, base::Buffer& out) const;
-  /// `account`: the connection's; null: it may do everything. `keyspaces`: what keys mean to the
-  /// connection; null: there are none.
+  /// `account`: the connection's; null: it may do everything. `keyspaces`: the connection's; null:
+  /// there are none.
   void AppendHotkeys(RespArguments arguments, const model::Account* account,
                      const keyspace::Snapshot* keyspaces, resp::Version version,
                      base::Buffer& out) const;  // hotkeys.cc
 
-  /// The text of INFO. `sections`: the words behind it; none: the usual ones. `keys`: the lines of
-  /// the keyspace.
+  /// The text of INFO. `sections`: its arguments; none: the usual sections. `keys`: the lines of
+  /// the section keyspace.
   std::string Info(RespArguments sections, std::string_view keys = {}) const;
-  /// Whether INFO of these sections says how many keys there are, which the engine has to count.
+  /// Whether these sections of INFO include the numbers of keys, which the engine has to count.
   static bool InfoCountsKeys(RespArguments sections);
-  /// Executes such an INFO, whose call counts the keys, and appends its reply.
+  /// Executes an INFO for which InfoCountsKeys is true, and appends its reply.
   engine::Outcome ExecuteInfo(const RespWork& work, engine::Session& session,
                               base::Buffer& out) const;
 
  private:
-  /// The port's count of commands is on one cache line, to which a connection adds now and then.
+  /// How many commands a connection counts by itself before it adds them to the port's count, which
+  /// all workers would otherwise write to the same cache line for.
   static constexpr uint64_t kCountEvery = 64;
 
   /// How often the latencies have begun anew.
@@ -72,7 +74,7 @@ class RespMonitor {
   std::string PercentileLines() const;
 
   const RespSettings& settings_;
-  RespCounts uncounted_;  ///< What RespInfo does not have yet.
+  RespCounts uncounted_;  ///< Counts that RespInfo does not have yet.
 };
 
 }  // namespace rowsocket::frontend

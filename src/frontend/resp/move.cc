@@ -47,7 +47,7 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   return outcome;
 }
 
-/// A write of one of the keys, by what Take has found.
+/// Writes one of the keys, by what Take has found.
 Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   RespMove& move = *call.move;
   const bool puts = call.verb == Verb::kMovePut;

@@ -15,7 +15,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// As many bytes as Redis has for such a text: the largest number has 4,933 digits.
+/// Redis's limit for such a text: the largest number has 4,933 digits.
 constexpr size_t kFloatTextMax = 5 * 1024;
 /// Digits that a Decimal holds: 10^38 fits into 127 bits.
 constexpr size_t kDigitsMax = 37;
@@ -43,7 +43,7 @@ bool ParseDecimal(std::string_view text, Decimal* decimal) {
   return count != 0;
 }
 
-/// False: it has too many digits.
+/// Gives the number this many decimals. False: it would have too many digits.
 bool Scale(size_t decimals, Decimal* decimal) {
   for (; decimal->decimals < decimals; ++decimal->decimals) {
     if (__builtin_mul_overflow(decimal->digits, Wide{10}, &decimal->digits)) return false;
@@ -100,7 +100,7 @@ std::string FormatFloat(long double number) {
 }
 
 std::string FormatDouble(double number) {
-  // The smallest double has 1,074 digits behind the point, the largest 309 before it.
+  // The smallest double has 1,074 digits after the point, the largest 309 before it.
   std::array<char, 2048> text;
   const double unsigned_zero = number == 0 ? 0 : number;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), unsigned_zero,
@@ -131,7 +131,7 @@ std::string PlainDecimal(std::string_view text) {
   if (!is_number || digits.size() > kDigitsMax) return {};
   constexpr auto kExponentMax = static_cast<int>(kDigitsMax);
   if (exponent < -kExponentMax || exponent > kExponentMax) return {};
-  // Where the point is to stand, counted from the first digit.
+  // The position of the point, counted from the first digit.
   int at = static_cast<int>(point) + exponent;
   if (at < 1) digits.insert(0, static_cast<size_t>(1 - at), '0');
   at = std::max(at, 1);

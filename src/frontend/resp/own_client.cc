@@ -40,22 +40,23 @@ std::string UnknownType(std::string_view text) {
   return "ERR Unknown client type '" + std::string(text.substr(0, 64)) + "'";
 }
 
-/// The letters that Redis shows of a client. x: it is between MULTI and EXEC; b: its request waits.
+/// The letters by which Redis shows the state of a client. x: it is between MULTI and EXEC; b: its
+/// request waits.
 std::string FlagsOf(const RespClient& client) {
   const std::string flags = std::string(client.queued >= 0 ? "x" : "") + (client.waits ? "b" : "");
   return flags.empty() ? "N" : flags;
 }
 
-/// The name of a user as a line can hold it: SQL takes any bytes for a name, and tools split lines
-/// at blanks and line feeds.
+/// The name of a user without bytes at which tools split lines (blanks, line feeds), which SQL
+/// allows in a name.
 std::string ShownUser(std::string user) {
   std::replace_if(
       user.begin(), user.end(), [](char byte) { return byte < '!' || byte > '~'; }, '_');
   return user;
 }
 
-/// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
-/// does not have any more.
+/// A line of CLIENT LIST. The address comes from the socket, which a connection that ends meanwhile
+/// no longer has.
 std::string LineOf(const RespClient& client) {
   const RespFacts& facts = client.facts;
   const int64_t now_ms = base::CoarseNowMs();
@@ -76,11 +77,11 @@ bool ParseId(std::string_view text, uint64_t* id) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *id > 0;
 }
 
-/// Which connections CLIENT KILL is for.
+/// Which connections CLIENT KILL is to end.
 struct KillFilter {
   std::optional<uint64_t> id, age_s_min;
   std::optional<std::string_view> user, address, own_address;
-  bool is_normal = true;  ///< TYPE: others than normal connections there are none.
+  bool is_normal = true;  ///< TYPE: all connections here are normal ones.
   bool skips_me = true;
 
   bool TakesIn(const RespClient& client) const {
@@ -138,7 +139,7 @@ RespClient RespOwnClient::Shown() const {
   return {id_, facts_, activity_.verb, activity_.since_ms, activity_.queued, activity_.waits};
 }
 
-// Whoever logs in sees the connections of the own account, as SHOW PROCESSLIST shows them without
+// A client with an account sees only the connections of this account, like SHOW PROCESSLIST without
 // the privilege PROCESS.
 std::vector<RespClient> RespOwnClient::VisibleClients() const {
   std::vector<RespClient> clients = settings_.clients->All();
@@ -181,7 +182,7 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
       return resp::AppendError(kSyntax, &out);
     resp::AppendSimple("OK", &out);
   } else if (IsWord(what, "unblock") && (count == 3 || count == 4)) {
-    // No command waits for another client here.
+    // CLIENT UNBLOCK finds no client, because no command waits for another client here.
     int64_t id = 0;
     if (!ParsePlainInteger(arguments[2], &id)) return resp::AppendError(kNoInteger, &out);
     const bool has_reason =
@@ -190,11 +191,11 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
       return resp::AppendError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR", &out);
     resp::AppendInteger(0, &out);
   } else if (IsWord(what, "getredir") && count == 2) {
-    resp::AppendInteger(-1, &out);  // There is no tracking.
+    resp::AppendInteger(-1, &out);  // Client-side caching is never tracked.
   } else if (IsWord(what, "pause") || IsWord(what, "unpause")) {
     resp::AppendError("NOTSERVED clients are not paused: use SET GLOBAL read_only in SQL", &out);
   } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
-    // Clients that were told OK would keep values that nobody tells them are old.
+    // After an OK, clients would keep values, and nothing would tell them when the values are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
   } else if (IsServed(what)) {
     resp::AppendError(RespWrongCount("client", what), &out);
@@ -203,7 +204,7 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
   }
 }
 
-// ON is answered whatever was before it; OFF and SKIP are not.
+// ON is always answered; OFF and SKIP never are.
 void RespOwnClient::SetReply(std::string_view mode, base::Buffer& out, Item* item) {
   const bool is_on = IsWord(mode, "on"), is_off = IsWord(mode, "off");
   if (!is_on && !is_off && !IsWord(mode, "skip")) {
@@ -276,7 +277,7 @@ void RespOwnClient::KillClients(RespArguments options, base::Buffer& out, Item* 
     if (!TakeOption(options[i], options[i + 1], &filter, &error))
       return resp::AppendError(error, &out);
   }
-  // Where clients log in, the answer does not tell which accounts there are.
+  // On a port with accounts, the answer must not show which accounts exist.
   if (filter.user && !settings_.accounts && *filter.user != facts_.user) {
     return resp::AppendError("ERR No such user '" + std::string(filter.user->substr(0, 64)) + "'",
                              &out);

@@ -1,5 +1,5 @@
-// A connection of RESP as one of its port's clients: what it shows of itself, what it may see of
-// the others and do to them (CLIENT), and whether its commands are answered.
+// A connection of RESP as one of its port's clients: what it shows to others, what it may see of
+// them and do to them (CLIENT), and whether its commands are answered.
 //
 // Flow: SetId, then Show; Show again whenever the name, the account or the state has changed. The
 // connection leaves the port's clients (clients.h) when this object ends.
@@ -36,7 +36,7 @@ class RespOwnClient {
   RespOwnClient(const RespOwnClient&) = delete;
   RespOwnClient& operator=(const RespOwnClient&) = delete;
 
-  /// The connection's number in the ConnectionBook.
+  /// Sets the connection's number in the ConnectionBook.
   void SetId(uint64_t id) { id_ = id; }
   uint64_t id() const { return id_; }
   /// The name that the client has given its connection; may be empty.
@@ -50,14 +50,14 @@ class RespOwnClient {
   RespReplyMode& replies() { return replies_; }
   const RespReplyMode& replies() const { return replies_; }
 
-  /// Appends the reply to CLIENT, and does what it says. `account`: the connection's, as for Show.
+  /// Carries out CLIENT, and appends its reply. `account`: the connection's, as for Show.
   void AppendClient(RespArguments arguments, const RespState& state, const model::Account* account,
                     base::Buffer& out, exec::Item* item);
 
  private:
-  /// What CLIENT LIST shows of the connection.
+  /// The connection as CLIENT LIST shows it.
   RespClient Shown() const;
-  /// CLIENT SETINFO. False: the error is appended.
+  /// Carries out CLIENT SETINFO. False: its error is appended.
   bool SetLibrary(std::string_view what, std::string_view text, base::Buffer& out);
   void SetReply(std::string_view mode, base::Buffer& out, exec::Item* item);
   std::vector<RespClient> VisibleClients() const;
@@ -66,7 +66,7 @@ class RespOwnClient {
 
   const RespSettings& settings_;
   uint64_t id_ = 0;
-  RespFacts facts_;  ///< RespClients has a copy: Show.
+  RespFacts facts_;  ///< Show gives RespClients a copy.
   RespActivity activity_;
   RespReplyMode replies_;
 };

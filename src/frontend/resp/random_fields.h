@@ -18,10 +18,10 @@ namespace rowsocket::frontend {
 /// A name and a value.
 using RespField = std::pair<std::string, std::string>;
 
-/// Takes the arguments behind the key. Empty, or the text of an error.
+/// Takes the arguments after the key. Returns an empty text, or an error.
 std::string_view TakeRandomFields(RespCall& call, base::Arena& arena);
-/// Appends the reply, of which no more is made once it has more than `bytes_max` bytes: the caller
-/// then answers that the reply is too large.
+/// Appends the reply, and stops when it has more than `bytes_max` bytes: the caller then answers
+/// that the reply is too large.
 void AppendRandomFields(resp::Version version, const RespCall& call,
                         std::span<const RespField> fields, size_t bytes_max, base::Buffer* out);
 

@@ -1,8 +1,8 @@
 // RANDOMKEY: a key of the store, chosen at random.
 //
-// In a database with few keys each is as likely as the next. In one with many, a text between its
-// first key and its last is made at random, and one of the keys that follow it is chosen, so that
-// the keys behind a gap come more often: a table has no row by its number.
+// In a database with few keys, all are equally likely. In one with many, a random text between its
+// first and its last key is made, and one of the keys after it is chosen, because rows cannot be
+// found by their number. So keys after a gap are chosen more often.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ using model::Value;
 
 namespace {
 
-/// Bytes behind what all keys have in common that are chosen at random.
+/// How many random bytes follow the prefix that all keys share.
 constexpr size_t kProbeBytes = 6;
 
 uint64_t NumberOf(std::string_view key, size_t from) {
@@ -31,7 +31,7 @@ uint64_t NumberOf(std::string_view key, size_t from) {
   return number;
 }
 
-/// A text that is not before `first` and not behind `last`.
+/// A random text that is neither before `first` nor after `last`.
 std::string Between(std::string_view first, std::string_view last) {
   const auto differs = std::mismatch(first.begin(), first.end(), last.begin(), last.end()).first;
   const auto common = static_cast<size_t>(differs - first.begin());
@@ -67,7 +67,7 @@ Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& 
   Outcome outcome = FindKeys(call, call.request, session, &keys, &rows);
   if (!outcome.ok()) return outcome;
   if (rows == call.request.find.limit) {
-    // The last key of the database.
+    // Finds the last key of the database.
     model::Request request = call.request;
     request.find.filters = {};
     request.find.op = model::CompareOp::kLe;
@@ -77,7 +77,7 @@ Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& 
     std::vector<std::string> last;
     outcome = FindKeys(call, request, session, &last, &rows);
     if (!outcome.ok()) return outcome;
-    // The first rows may have expired, and wait for their purge, which a replica never does.
+    // The rows after the text may have expired and not been purged yet; a replica never purges.
     if (keys.empty()) keys = last;
     const std::string first = keys.empty() || keys == last ? std::string() : keys.front();
     const std::string probe = last.empty() ? first : Between(first, last.front());

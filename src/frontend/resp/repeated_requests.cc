@@ -6,7 +6,7 @@ namespace rowsocket::frontend {
 
 namespace {
 
-/// Whether clients send the command with the same arguments but its key again and again.
+/// Whether clients send the command again and again with only another key.
 bool IsRepeated(const RespCommand& command) {
   return HasOneKey(command) && (!command.writes || command.verb == RespVerb::kHIncrBy ||
                                 command.verb == RespVerb::kIncrBy);
@@ -32,8 +32,8 @@ const RespCommand* RespRepeatedRequests::CommandOf(std::string_view name) {
   return last_command_;
 }
 
-// A request becomes the pattern when the one before had the same command: to copy each request
-// would cost more than patterns save.
+// A request becomes the pattern only if the one before had the same command, because copying each
+// request would cost more than patterns save.
 bool RespRepeatedRequests::Note(const RespCommand& command, RespArguments arguments,
                                 std::string_view bytes) {
   if (repeats_) return false;

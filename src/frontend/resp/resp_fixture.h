@@ -30,7 +30,7 @@ class RespTest : public ::testing::Test {
     frontend_.emplace(settings_);
   }
 
-  /// Parses one inline command as a worker does: indexes that are asked for are opened.
+  /// Parses one inline command as a worker does, and opens the indexes that it asks for.
   exec::Item Parse(const std::string& line, bool behind_requests = false) {
     for (int attempt = 0; attempt < attempts_max_; ++attempt) {
       exec::Item item;
@@ -48,7 +48,7 @@ class RespTest : public ::testing::Test {
     return {};
   }
 
-  /// The reply to one command, which is executed in a turn of its own.
+  /// Executes one command in a turn of its own, and returns its reply.
   std::string Ask(const std::string& command) {
     const std::string line = command + "\r\n";  // The item has views of it.
     return Run(Parse(line));
@@ -80,7 +80,7 @@ class RespTest : public ::testing::Test {
   base::Arena arena_;
   exec::Frontend::Parsed parsed_ = exec::Frontend::Parsed::kNeedMore;
   size_t consumed_ = 0;
-  /// How often Parse may parse a command, which is once more than it asks for indexes.
+  /// How many times Parse may parse a command: once more than it may ask for an index.
   int attempts_max_ = 5;
   size_t bytes_parsed_ = 0;  ///< By all calls of Parse together.
   std::optional<RespFrontend> frontend_;

@@ -18,7 +18,7 @@ using Verb = RespVerb;
 
 namespace {
 
-/// Whether NULL makes the server store a value of its own, as TIMESTAMP NOT NULL does.
+/// Whether the server stores a value of its own for NULL, as in a TIMESTAMP NOT NULL.
 bool IsFilledByServer(const engine::ColumnFacts& column) {
   return column.kind == engine::ColumnFacts::Kind::kTimestamp && !column.is_nullable;
 }
@@ -51,18 +51,18 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   edit.may_insert = IsSet(verb) && !OnlyUpdates(call.script) &&
                     (call.keyspace == nullptr || call.keyspace->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
-  // NULL in a column of the key is refused by the column, or names no other row.
+  // HDEL need not keep the key: a column of the key refuses NULL, or NULL names no other row.
   edit.keeps_key = verb != Verb::kHDel;
   if (verb == Verb::kDel) return;
   const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
   for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
-  // The column of expiry is the last one: set where a row is made.
+  // The column of expiry, the last one, is set only if a row is made.
   const bool leaves_expiry =
       call.expiring_container != nullptr && ChangesFields(verb) && !edit.may_insert;
   edit.may_update = columns.first(columns.size() - (leaves_expiry ? 1 : 0));
 }
 
-// One change for each column at most.
+// There is at most one change for each column.
 RespRowChange::RespRowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns)
     : call_(call), columns_(columns), given_(PairsOf(call)), expiry_at_(ExpiryColumnAt(call)) {
   if (call.index->columns() <= kFew) return;
@@ -70,7 +70,7 @@ RespRowChange::RespRowChange(const RespCall& call, std::span<const engine::Colum
   changes_ = many_.data();
 }
 
-// A row that has expired is absent; what is made in its place has nothing of it.
+// An expired row counts as absent, and the row that replaces it takes over none of its values.
 Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   count_ = 0;
   answer_ = 0;
@@ -139,7 +139,7 @@ void RespRowChange::Make(std::span<const Value> row) {
       return IncrementFloat(row);
     case Verb::kHDel:
       for (uint32_t i = 0; exists && i < columns; ++i) {
-        // The server computes a generated column, whatever it is told.
+        // The server computes a generated column whatever it is given.
         if (row[i].is_null() || columns_[i].is_generated) continue;
         if (IsFilledByServer(columns_[i])) {
           wrong_ = "CONSTRAINT a column cannot be NULL (1048)";
@@ -204,7 +204,7 @@ void RespRowChange::Increment(std::span<const Value> row) {
   PutTold(0, std::string_view(text_, static_cast<size_t>(end - text_)));
 }
 
-// What the column could not keep is refused, so that the reply is what the row has.
+// A sum that the column cannot keep exactly is refused, so that the reply is what the row has.
 void RespRowChange::IncrementFloat(std::span<const Value> row) {
   if (row.empty()) {
     wrong_ = "NOROW there is no such row: HINCRBYFLOAT does not insert one, HSET does";
@@ -224,7 +224,7 @@ void RespRowChange::IncrementFloat(std::span<const Value> row) {
     wrong_ = "ERR increment would produce NaN or Infinity";
     return;
   }
-  // A number that is not decimal, as 0x10, has at most the digits of a long double.
+  // For a number that is not decimal, such as 0x10, the digits of a long double are enough.
   const bool is_sum = AddDecimals(now, PlainDecimal(call_.arguments[3]), &made_) ||
                       AddDecimals(now, FormatFloat(by), &made_);
   if (!is_exact) {
@@ -237,7 +237,7 @@ void RespRowChange::IncrementFloat(std::span<const Value> row) {
   PutTold(0, made_);
 }
 
-// A field that HDEL leaves, because its value is computed, was not removed.
+// A field whose value is computed stays, so that HDEL has not removed it.
 void AppendOfFieldScript(resp::Version version, const RespCall& call, const RespRowChange& change,
                          base::Buffer& out) {
   const bool is_left = call.verb == Verb::kHDel && change.answer() == 0;

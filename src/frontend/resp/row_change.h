@@ -1,4 +1,4 @@
-// What a command that changes a row, or its expiry, makes of the row.
+// How a command changes a row, or its expiry.
 //
 // Threads: one.
 #pragma once
@@ -25,27 +25,28 @@ constexpr bool ChangesFields(RespVerb verb) {
   return IsSet(verb) || verb == RespVerb::kHDel || verb == RespVerb::kHIncrBy ||
          verb == RespVerb::kHIncrByFloat;
 }
-/// Whether the call is done by a RespRowChange.
+/// Whether a RespRowChange carries out the call.
 bool IsRowChange(const RespCall& call);
 /// Whether the change depends on the types of the columns.
 bool NeedsFacts(const RespCall& call);
-/// Makes the request of a call for which IsRowChange is true, but for its editor, with what it may
-/// do to the row, for the rights of its account. REQUIRES: the index is open.
+/// Makes the request of a call for which IsRowChange is true, without its editor. The request says
+/// what it may do to the row, by which the account's rights are judged. REQUIRES: the index is
+/// open.
 void PrepareRowChange(RespCall& call, base::Arena& arena);
 
 /// Decides about the row of a call.
 class RespRowChange final : public model::RowEditor {
  public:
-  /// `columns`: facts of the opened columns where NeedsFacts says so; empty otherwise.
+  /// `columns`: facts of the opened columns if NeedsFacts says so, otherwise empty.
   RespRowChange(const RespCall& call, std::span<const engine::ColumnFacts> columns);
 
   // Of the last decision:
   int64_t answer() const { return answer_; }
-  /// Why nothing is changed; empty: nothing is wrong.
+  /// The error by which nothing is changed; empty: no error.
   std::string_view wrong() const { return wrong_; }
-  /// HINCRBYFLOAT: the sum; a script: what the field held.
+  /// HINCRBYFLOAT: the sum; a script: the former value of the field.
   const std::string& made() const { return made_; }
-  /// Whether the field of a script was there.
+  /// Whether a script's field existed.
   bool has_old() const { return has_old_; }
   /// Whether a script has set or deleted its field.
   bool changes_field() const { return changes_field_; }
@@ -57,20 +58,20 @@ class RespRowChange final : public model::RowEditor {
 
  private:
   void Make(std::span<const model::Value> row);
-  /// Whether a script changes its field. Keeps what the field held, for the reply.
+  /// Whether a script changes its field. Keeps the field's former value for the reply.
   bool MayChangeField(std::span<const model::Value> row, uint32_t columns);
-  /// DEL, EXPIRE and PERSIST of a row that may expire.
+  /// Decides DEL, EXPIRE and PERSIST of a row that may expire.
   void Touch(std::span<const model::Value> row);
   void Increment(std::span<const model::Value> row);
   void IncrementFloat(std::span<const model::Value> row);
   void PutExpiry(int64_t at_ms);
   void Put(uint32_t column, const model::Value& value) { changes_[count_++] = {column, value}; }
-  /// A value that the client gives: it is stored as INSERT would.
+  /// Adds a change to a value that the client gives, which is stored as INSERT stores it.
   void PutGiven(uint32_t column, std::string_view value) {
     changes_[count_++] = {column, model::Value(value), /*keeps=*/false,
                           model::CellChange::Fit::kAsInserted};
   }
-  /// A value that the client is told.
+  /// Adds a change to a value that the reply shows, so that the column has to keep it exactly.
   void PutTold(uint32_t column, std::string_view value) {
     changes_[count_++] = {column, model::Value(value), /*keeps=*/false,
                           model::CellChange::Fit::kTold};
@@ -78,8 +79,9 @@ class RespRowChange final : public model::RowEditor {
 
   const RespCall& call_;
   const std::span<const engine::ColumnFacts> columns_;
-  const RespGivenFields<std::string_view> given_;  ///< HSET, HMSET: what they set; else empty.
-  const size_t expiry_at_;  ///< The place of the column of expiry among the cells, or kNoColumn.
+  const RespGivenFields<std::string_view> given_;  ///< The pairs of HSET and HMSET; otherwise
+                                                   ///< empty.
+  const size_t expiry_at_;  ///< The position of the column of expiry among the cells, or kNoColumn.
   keyspace::TextRoom expiry_text_;
   bool deletes_ = false;
   std::string made_;
@@ -87,7 +89,7 @@ class RespRowChange final : public model::RowEditor {
   bool saw_row_ = false;
   static constexpr size_t kFew = 4;
   model::CellChange few_[kFew];
-  std::vector<model::CellChange> many_;  ///< The changes, where more than kFew columns are open.
+  std::vector<model::CellChange> many_;  ///< The changes, if more than kFew columns are open.
   model::CellChange* changes_ = few_;
   size_t count_ = 0;
   char text_[24];
@@ -95,7 +97,7 @@ class RespRowChange final : public model::RowEditor {
   std::string_view wrong_;
 };
 
-/// The reply to a script that changes a field.
+/// Appends the reply to a script that changes a field.
 void AppendOfFieldScript(resp::Version version, const RespCall& call, const RespRowChange& change,
                          base::Buffer& out);
 

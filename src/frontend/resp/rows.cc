@@ -43,10 +43,10 @@ bool ParseOp(std::string_view text, model::CompareOp* op) {
   return false;
 }
 
-/// Whether the reply is one text, or nil, for each field that the command names.
+/// Whether the reply has one text or nil for each field that the command names.
 bool IsOfGivenFields(Verb verb) { return verb == Verb::kHGet || verb == Verb::kHMGet; }
 
-/// Writes the reply of a find as its cells come; the names of fields are the index's.
+/// Writes the reply of a find as its cells come; the names of fields come from the index.
 class RowReply final : public model::RowSink {
  public:
   RowReply(const RespCall& call, resp::Version version, size_t bytes_max, base::Buffer& out)
@@ -88,17 +88,18 @@ class RowReply final : public model::RowSink {
     return true;
   }
 
-  /// Behind the last cell of HGET and HMGET.
+  /// Appends nil for the named fields after the last column. Call it after the last cell of HGET
+  /// and HMGET.
   void AppendRest() {
     if (call_.skips_unknown) AppendUnknown(nullptr);
   }
 
   size_t fields() const { return fields_; }
   size_t size() const { return size_; }
-  /// The bytes of the names and values of all fields that are there.
+  /// The bytes of the names and values of all fields that exist.
   size_t bytes() const { return bytes_; }
   size_t bytes_read() const { return bytes_read_; }
-  /// HRANDFIELD: the fields, with their values where it answers these.
+  /// HRANDFIELD: the fields, with their values if it answers values.
   std::span<const RespField> pairs() const { return pairs_; }
   bool is_expired() const { return is_expired_; }
   int64_t expires_ms() const { return expires_ms_; }
@@ -111,7 +112,8 @@ class RowReply final : public model::RowSink {
     return true;
   }
 
-  /// Fields that are no columns are nil; `next`: the column whose cell comes, null behind the last.
+  /// Appends nil for fields that are no columns. `next`: the column of the next cell; null: there
+  /// is none.
   void AppendUnknown(const std::string* next) {
     if (!IsOfGivenFields(call_.verb)) return;
     const auto& arguments = call_.arguments;
@@ -148,7 +150,7 @@ bool IsFilledUp(std::string_view text, const engine::ColumnFacts& column) {
 }
 
 /// Whether no row can have the key, because a number in it is not written as the server writes it.
-/// The engine is asked for the columns' types only where a part looks like such a number.
+/// The engine is asked for the columns' types only if a part looks like such a number.
 bool HasOtherNumber(const RespCall& call, engine::Session& session) {
   static constexpr std::string_view kOfNumbers = "0123456789+-.eE \t\n\v\f\r";
   const auto is_other = [](const Value& part) {
@@ -166,7 +168,7 @@ bool HasOtherNumber(const RespCall& call, engine::Session& session) {
   return false;
 }
 
-/// All fields at once: the cursor that comes back is 0.
+/// Appends the reply to HSCAN: all fields at once, so that the cursor is 0.
 void AppendScanned(size_t texts, std::string_view cells, base::Buffer& out) {
   resp::AppendArray(2, &out);
   resp::AppendBulk("0", &out);
@@ -355,11 +357,11 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   if (call.scan != nullptr) return NameScanned(call, names);
   if (call.is_string) return NameStore(call, names);
   NameFields(call, names);
-  // Where all columns are listed it is one of them.
+  // Where all columns are listed, the column of expiry is among them.
   const bool adds =
       call.expiring_container != nullptr && names->lists == engine::IndexNames::Lists::kNamed;
   if (adds) names->columns.push_back(call.expiring_container->definition.expire_time_column);
-  // Another value in a column of the key would make another key's row of it.
+  // A new value in a column of the key would turn the row into that of another key.
   if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNamedOutsideKey;
 }
 
@@ -393,7 +395,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   }
   request.find.key = call.key.parts;
   request.find.key_parts_given = parts;
-  // Without that, a part of a key would find, or delete, one of the rows that have it.
+  // Without whole_key, a part of a key would find, or delete, one of the rows that have it.
   request.find.whole_key = true;
   if (call.verb == Verb::kHScan) return TakeFieldScan(call, arena);
   if (call.verb == Verb::kHRandField) return TakeRandomFields(call, arena);
@@ -411,7 +413,8 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
 
 namespace {
 
-/// HGET and HMGET: the cells are written where they stay, because their number is known before.
+/// Executes HGET and HMGET. The number of cells is known before, so that they are written directly
+/// into the reply.
 Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                    engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();

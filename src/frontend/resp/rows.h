@@ -1,7 +1,8 @@
 // Commands on rows: a row is a hash whose fields are its columns. NULL is an absent field; the
 // key's columns are no fields.
 //
-// Threads: const, any. Errors: outcomes of the engine; RespWork::wrong where it has none.
+// Threads: const, any. Errors: outcomes of the engine; RespWork::wrong for errors that it does not
+// have.
 #pragma once
 
 #include <string_view>
@@ -12,18 +13,19 @@
 
 namespace rowsocket::frontend {
 
-/// The columns that a command opens: `names->columns`, or what `names->lists` says.
+/// Sets the columns that a command opens: `names->columns`, or `names->lists`.
 void NameColumns(const RespCall& call, engine::IndexNames* names);
-/// Makes the request of a call whose index is open. Empty, or the text of an error.
+/// Makes the request of a call whose index is open. Returns an empty text, or an error.
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena);
-/// Whether no row can have the call's key, because its columns cannot hold the key, or because a
-/// number in it is not written as the server writes it. Of such keys the engine is asked nothing.
+/// Whether no row can have the call's key: its columns cannot hold the key, or a number in it is
+/// not written as the server writes it. Such a key is answered without the engine.
 bool IsOfNoRow(const RespCall& call, engine::Session& session);
-/// Executes the call and appends its reply; of several keys, the reply comes with the last one.
+/// Executes the call and appends its reply; a command with several keys gets its reply with the
+/// last one.
 engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
 
-/// Whether the call is OBJECT FREQ, which is refused with kRespNoFrequency where the key is there.
+/// Whether the call is OBJECT FREQ, which is refused with kRespNoFrequency if the key exists.
 bool AsksFrequency(const RespCall& call);
 inline constexpr std::string_view kRespNoFrequency =
     "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that "

@@ -24,7 +24,7 @@ namespace {
 constexpr uint64_t kCountWithoutOption = 10;
 constexpr std::string_view kNoCursor = "ERR invalid cursor";
 
-/// How many rows a command without COUNT looks at; one more than it needs tells that there are
+/// How many rows a command without COUNT looks at: one more than it needs, to see whether there are
 /// more.
 uint64_t RowsOf(Verb verb) {
   if (verb == Verb::kRandomKey) return model::kRespRandomKeys;
@@ -51,7 +51,7 @@ std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
       return kSyntax;
     }
   }
-  // COUNT is a hint, in Redis, too.
+  // COUNT is only a hint, also in Redis.
   if (!scan->pattern.empty()) {
     const uint64_t rows_max = model::kRespScanPatternBytesMax / scan->pattern.size();
     scan->rows = std::min(scan->rows, std::max(rows_max, kCountWithoutOption));
@@ -59,7 +59,7 @@ std::string_view TakeScanOptions(const RespCall& call, RespScan* scan) {
   return {};
 }
 
-/// The text with which all begin that match the pattern: its front, without what escapes.
+/// The prefix of all texts that match the pattern: its literal beginning, without escapes.
 std::string_view LiteralFront(std::string_view pattern, base::Arena& arena) {
   const std::string_view plain = pattern.substr(0, pattern.find_first_of("*?[\\"));
   if (plain.size() == pattern.size() || pattern[plain.size()] != '\\') return plain;
@@ -73,7 +73,7 @@ std::string_view LiteralFront(std::string_view pattern, base::Arena& arena) {
   return arena.Copy(front);
 }
 
-/// The least text that is greater than all that begin with the prefix; empty: there is none.
+/// The least text that is greater than all texts with the prefix; empty: there is none.
 std::string Behind(std::string_view prefix) {
   std::string text(prefix);
   while (!text.empty() && text.back() == '\xff') text.pop_back();
@@ -81,7 +81,7 @@ std::string Behind(std::string_view prefix) {
   return text;
 }
 
-/// Where the parts of the key begin among the scanned columns: behind the expiry, where there is
+/// The position of the key's first part among the scanned columns: after the expiry, if there is
 /// one.
 size_t KeyBegin(const RespCall& call) {
   const keyspace::Container* const expiring =
@@ -95,7 +95,7 @@ bool HasExpired(const RespCall& call, const RespScannedRows::Row& row) {
   return keyspace::ExpiryFromCell(Value(std::string_view(*row[0]))) <= call.keyspaces->NowMs();
 }
 
-/// The key that names the row of a container, or nothing: it has none.
+/// The key that names the row of a container; without a value: the row has none.
 std::optional<std::string> KeyOfItem(const RespCall& call, const RespScannedRows::Row& row) {
   const keyspace::Container& container = *call.container;
   const size_t begin = KeyBegin(call);
@@ -111,7 +111,7 @@ std::optional<std::string> KeyOfItem(const RespCall& call, const RespScannedRows
   return key.append(joined.view());
 }
 
-/// The key that names the row, or nothing: it has none, or has expired.
+/// The key that names the row; without a value: it has none, or has expired.
 std::optional<std::string> KeyOf(const RespCall& call, const RespScannedRows::Row& row) {
   if (HasExpired(call, row)) return std::nullopt;
   if (call.container != nullptr) return KeyOfItem(call, row);
@@ -137,22 +137,22 @@ RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Ro
   RespCursors::Position position{std::string(call.scan->space), {}};
   const size_t begin = KeyBegin(call);
   const size_t end = IsOfStore(call) ? kScannedKey + 1 : row.size();
-  // A unique index may have many rows with NULL, which no key names: the scan goes on behind them.
+  // A unique index may have many rows with NULL, which no key names: the scan goes on after them.
   for (size_t i = begin; i < end; ++i) position.key.push_back(row[i]);
   return position;
 }
 
-/// Why the keys of the index are not listed; empty: they are.
+/// Why the keys of the index cannot be listed; empty: they can be.
 std::string_view WhyNotListed(const engine::IndexFacts& facts) {
-  // Where several rows have one key, the next page would leave out those behind the first.
+  // If several rows had one key, the next page would leave out all but the first.
   if (!facts.is_unique)
     return "NOTSERVED keys of an index that is not unique are not listed: use a unique one, or SQL";
-  // The columns are read as a whole, and one value of TEXT or BLOB may have gigabytes.
+  // Whole columns would be read, and one value of TEXT or BLOB may have gigabytes.
   if (facts.has_prefix)
     return "NOTSERVED keys of an index on the front of a column are not listed: use another one, "
            "or SQL";
-  // A text that does not name one value, as that of a moment in the hour that a clock repeats,
-  // cannot say where a scan goes on.
+  // A text that may mean several values, such as a moment in the hour that a clock repeats, cannot
+  // say where a scan goes on.
   const bool has_inexact =
       std::any_of(facts.key.begin(), facts.key.end(), [](const engine::ColumnFacts& column) {
         return column.kind == engine::ColumnFacts::Kind::kFloat ||
@@ -224,8 +224,8 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   return outcome;
 }
 
-// Rows are counted one by one as far as that takes no time; where there are more, the statistics of
-// the table say about how many they are.
+// Rows are counted one by one up to a number that takes no time; if there are more, the statistics
+// of the table say about how many.
 Outcome CountKeys(const RespCall& call, engine::Session& session, base::Buffer& out) {
   RespScannedRows found(call.index->columns());
   Outcome outcome = session.Execute(*call.index, call.request, found);
@@ -243,10 +243,11 @@ Outcome CountKeys(const RespCall& call, engine::Session& session, base::Buffer& 
   return outcome;
 }
 
-// Chunk by chunk, each behind the last key of the chunk before: an engine remembers all rows that
-// one statement is to delete. The whole is one transaction.
+// Deletes in chunks, each after the last key of the chunk before, because an engine remembers all
+// rows that one statement deletes. All chunks are one transaction.
 Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out) {
-  // The account needs DELETE. The keys by which it is done are the library's own business.
+  // The account needs only DELETE: that the library reads keys in order to delete the rows does not
+  // concern it.
   model::Request request = call.request;
   request.find.wants_pre_images = false;
   Outcome all = session.MayExecute(*call.index, request);
@@ -273,7 +274,7 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
   return all;
 }
 
-/// Where a scan begins in the store, and which rows end it.
+/// Sets where a scan begins in the store, and which rows end it.
 void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* find) {
   if (scan.database.empty()) return;
   const std::string_view front = LiteralFront(scan.pattern, arena);
@@ -291,8 +292,8 @@ void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* fin
   find->filters = filters;
 }
 
-// A pattern that begins with a keyspace's prefix, or with the name of a table, is about its keys
-// alone.
+// Sets what a scan is about: a pattern that begins with a keyspace's prefix, or with the name of a
+// table, is only about the keys of that.
 std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* keyspaces,
                             base::Arena& arena, RespCall* call) {
   RespScan& scan = *call->scan;

@@ -16,12 +16,12 @@ namespace rowsocket::frontend {
 /// Columns of the store that a scan reads.
 enum ScanColumn : uint32_t { kScannedDatabase, kScannedKey, kScannedExpires };
 
-/// Takes the rows of a find: the values of their columns.
+/// Keeps the values of the rows of a find.
 class RespScannedRows final : public model::RowSink {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
-  /// Takes cells of `bytes_max` bytes together at most.
+  /// Takes cells of at most `bytes_max` bytes in all.
   explicit RespScannedRows(size_t columns, size_t bytes_max = model::kRespScannedBytesMax)
       : columns_(columns), bytes_left_(bytes_max) {}
   bool Cell(std::string_view text) override {

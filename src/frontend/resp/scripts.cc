@@ -15,8 +15,8 @@ namespace rowsocket::frontend {
 namespace {
 
 struct KnownScript {
-  /// The SHA-1 of the script's text as NormalScript writes it. tests/test_script_numbers.py tells
-  /// it for each script that stands in a vector of spec/vectors/resp and not here.
+  /// The SHA-1 of the script's text as NormalScript writes it. For a script in a vector of
+  /// spec/vectors/resp that is not here, tests/test_script_numbers.py prints it.
   std::string_view sha1;
   RespScript script;
   std::string_view source;

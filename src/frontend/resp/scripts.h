@@ -3,9 +3,9 @@
 // its text, and done as one change of one string, or of one field of a row. Every other script is
 // refused.
 //
-// A text is recognized whatever its blanks, quotes and case: what is compared is the SHA-1 of the
-// text without them (the table in scripts.cc says where each comes from). EVALSHA knows the SHA-1
-// of exact texts that EVAL or SCRIPT LOAD have brought, the last kRespScriptsMax of them.
+// A text is recognized whatever its blanks, quotes and case, because the SHA-1 of the text without
+// them is compared (the table in scripts.cc says where each script comes from). EVALSHA knows the
+// SHA-1 of exact texts: of the last kRespScriptsMax that EVAL or SCRIPT LOAD have brought.
 // Threads: any.
 #pragma once
 
@@ -22,8 +22,8 @@
 namespace rowsocket::frontend {
 
 /// What a script does with its one key. Its first argument is called the lock token, or the value.
-/// The order matters: IsOfField compares with the first script of the part of fields, which is the
-/// last part. A script goes inside its part.
+/// The order matters: scripts about fields are the last part, and IsOfField compares with the first
+/// of them. Add a script inside its part.
 enum class RespScript : uint8_t {
   kNone,
   /// Deletes the key where it holds the lock token; answers 1 or 0.
@@ -34,8 +34,8 @@ enum class RespScript : uint8_t {
   /// Lets the key expire in the second argument's seconds where it holds the lock token; answers 1
   /// or 0.
   kRefresh,
-  /// Lets the key expire in the second argument's milliseconds, added to the time that is left
-  /// where the third argument is 0, if it holds the lock token and expires; answers 1 or 0.
+  /// Lets the key expire in the second argument's milliseconds, added to the time left if the third
+  /// argument is 0, if it holds the lock token and expires; answers 1 or 0.
   kExtend,
   /// Sets the value for the second argument's seconds where the key is absent; answers `OK` or nil.
   kAdd,
@@ -59,10 +59,10 @@ enum class RespScript : uint8_t {
   /// what it holds begins with the lock token's first bytes, as many as the second argument says;
   /// answers `OK` or nil.
   kAcquireWithPrefix,
-  /// Answers what PTTL does where the key holds the lock token, else -3.
+  /// Answers as PTTL if the key holds the lock token, otherwise -3.
   kTimeLeft,
-  /// Sets the value where the key holds the second argument, for the time of SET's EX or PX where
-  /// these stand behind; answers `OK` or 0.
+  /// Sets the value where the key holds the second argument, for the time of SET's EX or PX if
+  /// these follow; answers `OK` or 0.
   kSetIfEquals,
   /// Adds 1 to a number that expires; where the key is absent or never expires, sets 1 for the
   /// first argument's milliseconds. Answers the number and the milliseconds that are left.
@@ -72,8 +72,8 @@ enum class RespScript : uint8_t {
   /// Adds the first argument to a number, which expires in the second argument's seconds where it
   /// was absent or never expired. Answers the sum and the milliseconds that are left.
   kAddInWindow,
-  /// Adds the second argument to a number, which expires in the first argument's seconds where the
-  /// sum is what was added; answers the sum.
+  /// Adds the second argument to a number, which expires in the first argument's seconds if it was
+  /// 0 or absent before (the sum is what was added); answers the sum.
   kIncrAndExpire,
   /// Sets the second argument where the key holds the first one; answers 1 or 0.
   kCompareAndSet,
@@ -83,7 +83,7 @@ enum class RespScript : uint8_t {
   /// Sets the second argument where the key holds the first one, or is absent and the first one is
   /// the number 0; answers 1 or 0.
   kCompareNumberAndSet,
-  // Scripts that answer nil where another one answers 0 (WithoutNil):
+  // Scripts that answer nil where another script answers 0 (WithoutNil):
   /// Deletes the key where it holds the lock token; answers 1 or nil.
   kReleaseOrNil,
   /// Lets the key expire in the second argument's milliseconds where it holds the lock token;
@@ -92,14 +92,14 @@ enum class RespScript : uint8_t {
   /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
   /// lets it expire in the second argument's milliseconds; answers 1 or nil.
   kExtendOrAcquireOrNil,
-  // What one command does (WordsOf), and answers as that command:
+  // Scripts that do what one command does (WordsOf), and answer as that command does:
   kSetNx,
   kGetDel,
   kGetSetForMs,  ///< Sets the value for the second argument's milliseconds; answers the old one.
   kPExpire,      ///< In the first argument's milliseconds, with the second one as EXPIRE's option.
   kPExpireAt,    ///< At the first argument's moment, with the second one as EXPIRE's option.
   kPersist,
-  // What HSET, HSETNX or HDEL does to the field that the first argument names:
+  // Scripts that do what HSET, HSETNX or HDEL does to the field that the first argument names:
   kFieldPut,          ///< Sets the second argument; answers the old value, or nil.
   kFieldPutIfAbsent,  ///< Sets the second argument where the field is absent; answers the old
                       ///< value, or nil.
@@ -113,7 +113,7 @@ enum class RespScript : uint8_t {
   kFieldRemoveIfEqual,
 };
 
-/// How many arguments a script needs behind its key.
+/// How many arguments a script needs after its key.
 constexpr size_t ArgumentsMin(RespScript script) {
   switch (script) {
     case RespScript::kReadWindow:
@@ -176,11 +176,11 @@ constexpr RespScript WithoutNil(RespScript script) {
 }
 /// Whether the script is about a field of a row.
 constexpr bool IsOfField(RespScript script) { return script >= RespScript::kFieldPut; }
-/// Whether the script changes the field only where it holds the second argument.
+/// Whether the script changes the field only if it holds the second argument.
 constexpr bool ComparesField(RespScript script) {
   return script == RespScript::kFieldCompareAndSet || script == RespScript::kFieldRemoveIfEqual;
 }
-/// Whether the script sets a value where the string is the lock token.
+/// Whether the script sets a value if the string is the lock token.
 constexpr bool Swaps(RespScript script) {
   return script == RespScript::kSetIfEquals || script == RespScript::kCompareAndSet ||
          script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;
@@ -190,14 +190,14 @@ constexpr bool CountsInWindow(RespScript script) {
   return script == RespScript::kCountInWindow || script == RespScript::kReadWindow ||
          script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire;
 }
-/// Whether the script changes no key that is not there, and deletes none.
+/// Whether the script neither makes nor deletes a key.
 constexpr bool OnlyUpdates(RespScript script) {
   return script == RespScript::kIncrIfThere || script == RespScript::kTimeLeft ||
          script == RespScript::kReadWindow || script == RespScript::kFieldReplace ||
          script == RespScript::kFieldFastReplace || script == RespScript::kFieldCompareAndSet ||
          (Swaps(script) && script != RespScript::kCompareNumberAndSet);
 }
-/// Whether an expiry in the past is an error, as SET's is, and no DEL.
+/// Whether an expiry in the past is an error, as in SET, instead of a deletion.
 constexpr bool ExpiresLater(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
          script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
@@ -214,15 +214,17 @@ constexpr bool Increments(RespScript script) {
 }
 
 /// The command, with its arguments, that does a script's work on its key; empty: no command does.
-/// `arguments`: of EVAL, as many as the script needs. The words live as long as these and the
-/// arena.
+/// `arguments`: EVAL's, as many as the script needs. The words live as long as the arguments and
+/// the arena.
 RespArguments WordsOf(RespScript script, RespArguments arguments, base::Arena& arena);
 
 class RespScripts {
  public:
-  /// The script of a text, whose SHA-1 EVALSHA knows from then on; kNone: it is not served.
+  /// Finds the script of a text, and lets EVALSHA know the text's SHA-1 from then on; kNone: it is
+  /// not served.
   RespScript Load(std::string_view text, std::string* sha1);
-  /// kNone: no text with this SHA-1 has come. `sha1`: 40 hexadecimal digits in any case.
+  /// Finds a script by its SHA-1, 40 hexadecimal digits in upper or lower case. kNone: no text with
+  /// this SHA-1 has come.
   RespScript Find(std::string_view sha1);
 
  private:
@@ -231,7 +233,8 @@ class RespScripts {
   std::deque<std::string> order_ GUARDED_BY(mutex_);  ///< The keys of known_, oldest first.
 };
 
-/// The text as it is compared, and the SHA-1 of a text in lower case hexadecimal digits.
+/// NormalScript: the text as it is compared. Sha1: the SHA-1 of a text in lower case hexadecimal
+/// digits.
 std::string NormalScript(std::string_view text);
 std::string Sha1(std::string_view text);
 

@@ -29,7 +29,8 @@ constexpr std::pair<std::string_view, std::string_view> kConfig[] = {
     {"replica-read-only", "yes"},
     {"slave-read-only", "yes"}};
 
-/// CONFIG SET of how Redis keeps small values in memory, which nobody can see here.
+/// Whether CONFIG SET sets only how Redis keeps small values in memory, which makes no difference
+/// here.
 bool SetsOnlyEncodings(RespArguments arguments) {
   if (arguments.size() < 4 || arguments.size() % 2 != 0) return false;
   for (size_t i = 2; i < arguments.size(); i += 2) {
@@ -60,7 +61,7 @@ void AppendTime(base::Buffer& out) {
   resp::AppendBulk(std::to_string(us % 1'000'000), &out);
 }
 
-/// What is wrong with the options of FUNCTION LIST; empty: nothing.
+/// The error in the options of FUNCTION LIST; empty: none.
 std::string WrongOfFunctionList(RespArguments options) {
   bool has_code = false, has_name = false;
   for (size_t i = 0; i < options.size(); ++i) {
@@ -85,7 +86,7 @@ std::string WrongOfFunctionFlush(RespArguments options) {
   return is_right ? "" : "ERR FUNCTION FLUSH only supports SYNC|ASYNC option";
 }
 
-/// There are no functions, so that there is nothing to list or to flush.
+/// Answers FUNCTION: there are no functions to list or to flush.
 void AppendFunction(RespArguments arguments, base::Buffer* out) {
   const bool flushes = IsWord(arguments[1], "flush");
   if (!flushes && !IsWord(arguments[1], "list")) return resp::AppendError(kRespNoScripts, out);
@@ -105,8 +106,8 @@ void AppendAcl(RespArguments arguments, const model::Account* account, base::Buf
   resp::AppendBulk(account != nullptr ? account->user() : std::string(kRespDefaultUser), &out);
 }
 
-/// The name of a setting as the reply has it: as a client has spelled it, or the setting's own
-/// where a pattern matches; empty: it is not asked for.
+/// The name of a setting in the reply: as the client has spelled it, or the setting's own name if a
+/// pattern matches; empty: the setting is not asked for.
 std::string_view AskedName(RespArguments patterns, std::string_view name) {
   for (const std::string_view pattern : patterns) {
     if (IsWord(pattern, name)) return pattern;

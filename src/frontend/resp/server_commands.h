@@ -1,8 +1,8 @@
-// What tools want to know of a RESP port's server, and get without the engine: PING, CONFIG,
-// COMMAND, CLIENT, SCRIPT and the like; INFO, where it counts no keys (RespFrontend::PrepareInfo).
+// What tools ask about a RESP port's server, and get without the engine: PING, CONFIG, COMMAND,
+// CLIENT, SCRIPT and the like; INFO, where it counts no keys (RespFrontend::PrepareInfo).
 //
-// Flow: Append for each such command; what INFO, LATENCY, SLOWLOG and HOTKEYS say is the monitor's
-// (monitor.h), what CLIENT says the own client's (own_client.h).
+// Flow: Append for each such command. It takes the replies to INFO, LATENCY, SLOWLOG and HOTKEYS
+// from monitor.h, and those to CLIENT from own_client.h.
 // Threads: one at a time. Lifetime: one for each connection; the settings and the connection's
 // parts outlive it. Limits: kRespConfigPatternsMax patterns of CONFIG GET, of kRespPatternBytesMax
 // bytes each.
@@ -33,7 +33,7 @@ class RespServerCommands {
         monitor_(monitor),
         own_client_(own_client) {}
 
-  /// Appends the reply to a command. False: the command is none of these. `account`: the
+  /// Appends the reply to a command. False: the command is none of those above. `account`: the
   /// connection's; null: it may do everything.
   bool Append(RespVerb verb, RespArguments arguments, const model::Account* account,
               base::Buffer& out, exec::Item* item);

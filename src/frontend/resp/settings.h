@@ -1,7 +1,7 @@
-// The settings that all connections of one RESP port share, and what else they have in common.
+// The settings that all connections of one RESP port share, and the objects that they share.
 //
-// Threads: any; no member changes once the port has connections. Lifetime: outlives them, as does
-// all that is pointed to.
+// Threads: any; no member changes once the port has connections. Lifetime: outlives the
+// connections, as does everything that it points to.
 #pragma once
 
 #include <functional>
@@ -26,21 +26,23 @@ namespace rowsocket::frontend {
 
 struct RespSettings {
   bool accounts = false;  ///< Clients log in with accounts of the server.
-  /// The account of connections that have no other one; null: they may do everything.
+  /// The account of connections that have not logged in with another one; null: they may do
+  /// everything.
   std::shared_ptr<const model::Account> account;
-  std::string schema;   ///< Where tables without a schema are; empty: nowhere.
+  std::string schema;   ///< The schema of tables that are named without one; empty: there is none.
   std::string version;  ///< The library's.
   std::function<model::Health()> health;
   const exec::StatRegistry* stats = nullptr;
   const exec::LatencyRegistry* latency = nullptr;
-  exec::SlowLog* slow = nullptr;      ///< What SLOWLOG tells; null: nothing.
-  exec::HotRows* hot_rows = nullptr;  ///< What HOTKEYS tells; null: nothing.
-  RespInfo* info = nullptr;           ///< What INFO tells.
-  const char* plugin = "resp";        ///< By this name the ConnectionBook knows its connections.
-  RespClients* clients = nullptr;     ///< The port's connections.
-  RespScripts* scripts = nullptr;     ///< Scripts that clients have brought.
+  exec::SlowLog* slow = nullptr;             ///< What SLOWLOG tells; null: nothing.
+  exec::HotRows* hot_rows = nullptr;         ///< What HOTKEYS tells; null: nothing.
+  RespInfo* info = nullptr;                  ///< What INFO tells.
+  const char* plugin = "resp";               ///< The name under which the ConnectionBook has the
+                                             ///< connections.
+  RespClients* clients = nullptr;            ///< The port's connections.
+  RespScripts* scripts = nullptr;            ///< Scripts that clients have brought.
   keyspace::Keyspaces* keyspaces = nullptr;  ///< The server's keyspaces; null: there are none.
-  RespCursors* cursors = nullptr;            ///< Where the SCANs of all clients have come to.
+  RespCursors* cursors = nullptr;            ///< How far the SCANs of all clients have come.
   exec::TokenSettings tokens;                ///< How long ROW.ONCE keeps tokens, if it is served.
   model::Limits limits;
 

@@ -1,8 +1,8 @@
-// What a connection has found of the tables that its commands name, by the shape of the command: an
+// What a connection has found about the tables of its commands, by the shape of the command: an
 // open index, or why there is none.
 //
-// Threads: one owner. Lifetime: a RespShape stays where it is until it is erased. After Erase,
-// Repeated has none until Repeat is called again. The former index of a shape is kept until
+// Threads: one owner. Lifetime: a RespShape does not move until it is erased. After Erase, Repeated
+// returns null until Repeat is called again. The former index of a shape is kept until
 // ReleaseFormer, because items of a turn may use it.
 #pragma once
 
@@ -21,14 +21,14 @@
 namespace rowsocket::frontend {
 
 struct RespShape {
-  std::shared_ptr<engine::Index> index;  ///< Null: there was none, because of `error`.
+  std::shared_ptr<engine::Index> index;  ///< Null: it could not be opened, because of `error`.
   int64_t opened_ms = 0;
   model::Error error;
 };
 
 class RespShapes {
  public:
-  /// Null: there is no shape of this name.
+  /// Finds a shape by its name. Null: there is none.
   const RespShape* Find(const std::string& name) const {
     const auto found = shapes_.find(name);
     return found == shapes_.end() ? nullptr : &found->second;
@@ -50,7 +50,7 @@ class RespShapes {
     bytes_ -= name.size();
     shapes_.erase(found);
   }
-  /// All shapes are to be opened anew: a table has changed.
+  /// Lets all shapes be opened anew, because a table has changed.
   void MarkStale() {
     for (auto& [name, shape] : shapes_) shape.opened_ms = 0;
   }
@@ -64,18 +64,18 @@ class RespShapes {
     former_.clear();
   }
   size_t size() const { return shapes_.size(); }
-  /// The bytes of the names of all shapes.
+  /// How many bytes the names of all shapes have.
   size_t bytes() const { return bytes_; }
-  /// The columns of all open indexes.
+  /// How many columns all open indexes have.
   size_t columns() const { return columns_; }
-  /// About the memory of all of this, and of the columns of each index, which connections share
-  /// where they name the same.
+  /// About how much memory all of this takes, with the columns of each index, although connections
+  /// that name the same index share them.
   size_t held_bytes() const {
     constexpr size_t kShapeBytes = 128, kColumnBytes = 32;
     return size() * kShapeBytes + columns_ * kColumnBytes + bytes_;
   }
 
-  /// Keeps the shape of this name for commands that differ from it in their key alone, and name the
+  /// Keeps the shape of this name for commands that differ from it only in their key, and name the
   /// same table.
   void Repeat(const std::string& name, const RespKey& key) {
     repeated_ = Find(name);
@@ -84,7 +84,7 @@ class RespShapes {
     index_ = key.index;
   }
   void ForgetRepeated() { repeated_ = nullptr; }
-  /// The shape that Repeat has kept. Null: none is kept, or it is another table's.
+  /// The shape that Repeat has kept. Null: none, or one of another table.
   const RespShape* Repeated(const RespKey& key) const {
     const bool is_it =
         repeated_ != nullptr && key.db == db_ && key.table == table_ && key.index == index_;

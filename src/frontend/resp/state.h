@@ -1,9 +1,8 @@
-// The state of a connection of RESP: what a command may change, and the commands behind it depend
-// on.
+// The state of a connection of RESP: what a command may change, and later commands depend on.
 //
-// Flow: the connection takes a change when it parses such a command. Where the turn then stops
-// before that command, or the lane throws it away, it is parsed again, and the connection takes the
-// change back first: RespStateHistory has what was before.
+// Flow: the connection makes a change when it parses such a command. If the turn then stops before
+// that command, or the lane throws it away, it is parsed again, and the connection first takes the
+// change back: RespStateHistory has the state before it.
 // Threads: one at a time.
 #pragma once
 
@@ -25,7 +24,7 @@ namespace rowsocket::frontend {
 inline constexpr std::string_view kRespDatabases[] = {"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
                                                       "8", "9", "10", "11", "12", "13", "14", "15"};
 
-/// Takes the number of a database from a client. Empty, or the text of an error.
+/// Takes the number of a database from a client. Returns an empty text, or an error.
 inline std::string_view TakeDatabase(std::string_view text, std::string_view* database) {
   int64_t number = 0;
   if (!ParsePlainInteger(text, &number)) return kNoInteger;
@@ -61,18 +60,18 @@ struct RespState {
   }
 };
 
-/// What was before each item of a turn that changes the state or the connection's name, until that
-/// item has its answer.
+/// The state and the connection's name before each item of a turn that changes one of them, until
+/// that item has its answer.
 class RespStateHistory {
  public:
-  /// The next item changes the state, or the name.
+  /// Notes that the next item changes the state, or the name.
   void Note(const RespState& state, const std::string& name) { before_.push_back({state, name}); }
-  /// The first of the items without an answer has its answer: its change stays.
+  /// Notes that the first of the items without an answer now has one: its change stays.
   void Finished() {
     if (++begin_ == before_.size()) Clear();
   }
-  /// Gives what was before the first of the items without an answer, and forgets all of them: they
-  /// are parsed again. False: there is none.
+  /// Gives the state and the name from before the first item without an answer, and forgets all
+  /// such items, because they are parsed again. False: there is none.
   bool Undo(RespState* state, std::string* name) {
     if (before_.empty()) return false;
     *state = std::move(before_[begin_].state);

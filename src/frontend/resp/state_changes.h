@@ -1,10 +1,10 @@
-// What the commands of a turn change of their connection: its state (state.h), the name of its
-// client, and which keys are watched. A turn may stop at any item: some commands are parsed only
-// when the items before them have their answers, and the changes of others are taken back.
+// How the commands of a turn change their connection: its state (state.h), the name of its client,
+// and which keys are watched. A turn may stop at any item: some commands are parsed only when the
+// items before them have their answers, and the changes of others are taken back.
 //
-// Flow: BeginParse before each request, then Undo where a new turn begins; AllowDrop around a parse
-// for the lane. Note, EndMulti, EndWatch or FailWatch as its item is made; Finished when the item
-// has its answer.
+// Flow: BeginParse before each request, then Undo if a new turn begins; AllowDrop around a parse
+// for the lane. Note, EndMulti, EndWatch or FailWatch when the item is made; Finished when it has
+// its answer.
 // Threads: one at a time. Lifetime: one for each connection, whose state, own client and watched
 // keys outlive it.
 #pragma once
@@ -27,44 +27,47 @@ class RespStateChanges {
   RespStateChanges(RespState& state, RespOwnClient& own_client, RespWatchedKeys& watched)
       : state_(state), own_client_(own_client), watched_(watched) {}
 
-  /// A new turn begins: what is left in the history is of items that the last one has not come to,
-  /// and is taken back. Returns whether the state or the name may be another one now.
+  /// Begins a new turn: takes back the changes of items that the last turn has not come to. Returns
+  /// whether the state or the name may have changed by that.
   bool Undo();
-  /// `is_behind`: the item that is parsed next is behind others at which the turn may stop.
+  /// Begins a parse. `is_behind`: the item that is parsed next comes after others at which the turn
+  /// may stop.
   void BeginParse(bool is_behind) { is_behind_ = is_behind; }
   bool is_behind() const { return is_behind_; }
-  /// Whether an item that turns out to be a reply is thrown away, and parsed anew.
+  /// Sets whether an item that turns out to be a reply is thrown away, and parsed anew.
   void AllowDrop(bool allows) { may_be_dropped_ = allows; }
   /// Whether the command is parsed only when all items before it have their answers.
   bool MustBeLater(const RespCommand& command, RespArguments arguments) const {
     using Verb = RespVerb;
     const Verb verb = command.verb;
     if (verb == Verb::kReset || verb == Verb::kQuit) return true;
-    // An EXEC behind more WATCHes than kRespWatchedKeysMax allows fails by their answers, which are
-    // not there yet.
+    // An EXEC after more WATCHes than kRespWatchedKeysMax allows fails because of their answers, so
+    // that these must come first.
     if (state_.in_multi)
       return verb == Verb::kExec && watched_.count() > model::kRespWatchedKeysMax;
     return verb == Verb::kAuth || verb == Verb::kClient ||
            (verb == Verb::kHello && LogsIn(arguments));
   }
-  /// Whether the item that is being parsed may come to nothing even where it is a reply, so that
-  /// its changes are taken back.
+  /// Whether the item that is being parsed may be dropped, even if it is a reply, so that its
+  /// changes are taken back.
   bool MayComeToNothing() const { return is_behind_ || may_be_dropped_; }
 
-  /// To be called before the item changes the state, where the turn may stop at it or before it, or
-  /// where the lane may throw it away.
+  /// Notes the state before the item changes it. Call it if the turn may stop at the item or before
+  /// it, or if the lane may throw it away.
   void Note(exec::Item& item);
-  /// The item ends the transaction, if there is one, with the watch of all keys.
+  /// Lets the item end the transaction, if there is one, and the watch of all keys.
   void EndMulti(exec::Item& item);
-  /// The item ends the watch of all keys: when it has its answer, where it may come to nothing.
+  /// Lets the item end the watch of all keys: at once, or, if the item may be dropped, when it has
+  /// its answer.
   void EndWatch(exec::Item& item);
-  /// The item is a WATCH that could not be made a request: when it has its answer, where it may
-  /// come to nothing, the watch has failed.
+  /// Makes the watch fail, because the item is a WATCH that could not become a request: at once,
+  /// or, if the item may be dropped, when it has its answer.
   void FailWatch(exec::Item& item);
-  /// The item of `work` has its answer. Returns whether the watched keys have changed.
+  /// Notes that the item of `work` has its answer. Returns whether the set of watched keys has
+  /// changed.
   bool Finished(const RespWork& work, const model::Error& answer) {
     if (work.changes_state) history_.Finished();
-    // An EXEC that is refused before it runs is a kReply by now; it is over all the same.
+    // An EXEC that is refused before it runs has become a kReply; it ends the watch all the same.
     const bool is_watch = !work.calls.empty() && work.calls[0].verb == RespVerb::kWatch;
     if (work.ends_watch)
       watched_.Ended();
@@ -78,7 +81,7 @@ class RespStateChanges {
   }
 
  private:
-  /// Whether HELLO logs in, or may: with options that are wrong it only answers.
+  /// Whether HELLO may log in. (With wrong options it only answers.)
   static bool LogsIn(RespArguments arguments);
 
   RespState& state_;

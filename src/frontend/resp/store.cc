@@ -23,27 +23,27 @@ using Verb = RespVerb;
 
 namespace {
 
-/// Whether a command on times has them in milliseconds: where there is one in seconds as well, the
-/// name of that in milliseconds begins with P.
+/// Whether the times of a command are in milliseconds: of two commands that differ only in that,
+/// the one in milliseconds begins with P.
 bool IsInMilliseconds(const RespCall& call) { return (call.arguments[0].front() | 0x20) == 'p'; }
 
-/// Whether an increment is one of DECR or DECRBY.
+/// Whether an increment is DECR or DECRBY.
 bool Decrements(const RespCall& call) { return (call.arguments[0].front() | 0x20) == 'd'; }
 
 std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
   return arena.Copy("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command");
 }
 
-/// Whether a time that counts from now on, or from a little later, ends behind the last moment.
+/// Whether a span that begins now, or a little later, ends after the last possible moment.
 bool EndsTooLate(int64_t in_ms) {
   int64_t at_ms = 0;
-  // Spans that client libraries send need no look at the clock.
+  // Usual spans need no look at the clock.
   return in_ms > keyspace::kNever / 2 &&
          __builtin_add_overflow(in_ms, keyspace::WallClockMs(), &at_ms);
 }
 
-/// Sets the time of expiry of the call's string command from a number of the client: a span, or,
-/// with `is_moment`, a moment. Empty, or the text of an error.
+/// Sets the expiry of the call's string command from a client's number: a span, or, with
+/// `is_moment`, a moment. Returns an empty text, or an error.
 std::string_view SetExpiry(const RespCall& call, std::string_view number, bool is_seconds,
                            bool is_moment, base::Arena& arena) {
   int64_t value = 0;
@@ -63,7 +63,7 @@ std::string_view SetExpiry(const RespCall& call, std::string_view number, bool i
   return {};
 }
 
-/// SET and GETEX: the options behind the key and the value. The last one of several times counts.
+/// Takes the options of SET and GETEX after key and value. Of several times the last one counts.
 std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& arena) {
   constexpr std::string_view kTimes[] = {"ex", "px", "exat", "pxat"};
   const auto& arguments = call.arguments;
@@ -98,7 +98,7 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   const std::string_view wrong =
       SetExpiry(call, number, kind.front() == 'e', kind.ends_with("at"), arena);
   if (sets || wrong.empty()) return wrong;
-  command.wrong_if_there = wrong;  // GETEX of a key that is not there answers nil all the same.
+  command.wrong_if_there = wrong;  // GETEX of an absent key still answers nil.
   return {};
 }
 
@@ -166,7 +166,7 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   return SetExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
 }
 
-/// EXPIRE and its kin: the condition behind the time.
+/// Takes the condition of EXPIRE and the like, which comes after the time.
 std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   for (const std::string_view word : call.arguments.subspan(3)) {
@@ -195,6 +195,7 @@ std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
 /// The columns that commands on a string change.
 std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena) {
   if (call.container == nullptr) {
+    // The arena sets columns[kValue] to 0, which is kValue.
     const std::span<uint32_t> columns = arena.Allocate<uint32_t>(2);
     columns[kExpires] = kExpires;
     return columns;
@@ -209,7 +210,8 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
   return columns.first(count);
 }
 
-/// Says what the command may do to its row, for the rights of its account.
+/// Notes in the edit what the command may do to its row, by which the rights of its account are
+/// judged.
 void SetStringEditRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
   const Verb verb = call.verb;
   const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
@@ -232,7 +234,7 @@ void AppendText(const RespWork& work, bool is_there, std::string_view text, base
     resp::AppendNil(work.version, &out);
 }
 
-/// Bytes from one offset to another, both included; from the end where they are negative.
+/// The bytes from one offset to another, both included; negative offsets count from the end.
 std::string_view RangeOf(std::string_view text, const RespStringCommand& command) {
   const auto size = static_cast<int64_t>(text.size());
   int64_t from = command.from, to = command.to;
@@ -244,7 +246,7 @@ std::string_view RangeOf(std::string_view text, const RespStringCommand& command
   return text.substr(static_cast<size_t>(from), static_cast<size_t>(to - from + 1));
 }
 
-/// How a Redis would keep the string.
+/// How Redis would keep the string.
 std::string_view EncodingOf(std::string_view text) {
   constexpr size_t kEmbeddedMax = 44;
   int64_t number = 0;

@@ -12,16 +12,16 @@
 namespace rowsocket::frontend {
 
 /// The names of the store, with the columns that the call needs: a value may have megabytes, and is
-/// not read where its expiry alone counts.
+/// not read if only its expiry counts.
 void NameStore(const RespCall& call, engine::IndexNames* names);
 /// The key of a call in the store. `database`: 0 to 15, in digits.
 RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena);
 
-/// What the options of a command say. Empty, or the text of an error.
+/// Reads the options of a command. Returns an empty text, or an error.
 std::string_view PrepareString(RespCall& call, base::Arena& arena);
-/// EXPIRE and its kin, on any key.
+/// Reads EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, on any key.
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena);
-/// What TTL, PTTL, EXPIRETIME and PEXPIRETIME answer of a key that is there.
+/// What TTL, PTTL, EXPIRETIME and PEXPIRETIME answer about a key that exists.
 int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms);
 engine::Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& session,
                               base::Buffer& out);

@@ -17,7 +17,7 @@ using model::Decision;
 using model::Value;
 using Verb = RespVerb;
 
-// Never is later than any time.
+// A key that never expires counts as one that expires after any time.
 bool MayExpire(const RespStringCommand& command, int64_t expires_ms, int64_t at_ms) {
   const bool expires = expires_ms != keyspace::kNever;
   return !(command.only_if_never && expires) && !(command.only_if_expires && !expires) &&
@@ -58,7 +58,7 @@ Decision RespStringChange::Decide(std::span<const Value> row,
   else
     decision = Make();
   if (!wrong_.empty()) decision = Decision::kKeep;
-  // A new item of a container has nothing of the one that has expired, in no column.
+  // A new item of a container takes over no column of the one that has expired.
   const bool renews = decision == Decision::kStore && has_row_ && !is_there_;
   if (renews && call_.container != nullptr) decision = Decision::kRenew;
   *changes = std::span(changes_, count_);
@@ -138,7 +138,7 @@ Decision RespStringChange::Store(std::string_view made) {
   return Change(made, is_there_ ? Expires::kKeep : Expires::kNever);
 }
 
-// Nothing to set leaves the key as it is.
+// An empty text changes nothing.
 Decision RespStringChange::SetRange() {
   const std::string_view text = call_.arguments[3];
   const auto from = static_cast<size_t>(command().from);
@@ -151,7 +151,7 @@ Decision RespStringChange::SetRange() {
   return Store(new_);
 }
 
-// A number without an expiry is counted anew by kCountInWindow, and gets one by kAddInWindow.
+// If the number has no expiry, kCountInWindow begins anew, and kAddInWindow gives it one.
 Decision RespStringChange::CountInWindow() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
@@ -246,7 +246,8 @@ bool RespStringChange::PutValue(std::string_view value) {
   }
   const keyspace::Container& container = *call_.container;
   const Layout& layout = container.full_layout;
-  // A value that is made of the old one is told to the client, or the client can work it out.
+  // A value that is made from the old one must be kept exactly, because the reply has it, or the
+  // client can work it out.
   const bool is_told = keeps_flags_;
   if (container.values == 1) {
     is_told ? PutTold(layout.value, Value(value)) : Put(layout.value, Value(value));
@@ -260,7 +261,7 @@ bool RespStringChange::PutValue(std::string_view value) {
       is_told ? PutTold(layout.value + i, parts[i]) : Put(layout.value + i, parts[i]);
     }
   }
-  // The flags say to memcached's clients how a value is packed, which Redis's clients do not know.
+  // The flags tell memcached's clients how a value is packed; Redis's clients do not know them.
   const uint32_t flags = call_.move != nullptr ? call_.move->flags : 0;
   if (!is_there_ || (!keeps_flags_ && row_.flags() != flags))
     Put(layout.flags, keyspace::NumberToCell(flags, &flags_text_));
@@ -289,8 +290,8 @@ bool RespStringChange::PutExpiry(Expires expires) {
   return true;
 }
 
-// A change of the expiry alone keeps the cas, as memcached's touch does: a column that updates
-// itself is told so.
+// A change of only the expiry keeps the cas, as memcached's touch does: a column that updates
+// itself gets its old value.
 bool RespStringChange::PutCas(bool changes_value) {
   if (call_.container == nullptr || call_.container->cas_kind == CasKind::kHash) return true;
   const keyspace::Container& container = *call_.container;

@@ -1,4 +1,4 @@
-// What a command that changes a string makes of its row.
+// How a command changes a string and its row.
 //
 // Threads: one.
 #pragma once
@@ -16,10 +16,9 @@
 
 namespace rowsocket::frontend {
 
-/// Whether EXPIRE with its conditions lets a key that expires at `expires_ms` now expire at
-/// `at_ms`.
+/// Whether the conditions of EXPIRE let a key that now expires at `expires_ms` expire at `at_ms`.
 bool MayExpire(const RespStringCommand& command, int64_t expires_ms, int64_t at_ms);
-/// Whether kCompareNumberAndSet, which expects this text, takes an absent key for equal to it.
+/// Whether kCompareNumberAndSet takes an absent key for equal to this text, which it expects.
 bool IsZero(std::string_view text);
 
 class RespStringChange final : public model::RowEditor {
@@ -30,14 +29,14 @@ class RespStringChange final : public model::RowEditor {
                          std::span<const model::CellChange>* changes) override;
 
   // Of the last decision:
-  /// Why nothing is changed; empty: nothing is wrong.
+  /// The error by which nothing is changed; empty: no error.
   std::string_view wrong() const { return wrong_; }
   bool done() const { return done_; }
   bool is_there() const { return is_there_; }
   const std::string& old() const { return old_; }
   const std::string& made() const { return new_; }
   int64_t number() const { return number_; }
-  /// What PTTL answers after the change, for the scripts of rate limiters and kTimeLeft.
+  /// What PTTL would answer after the change, for the scripts of rate limiters and kTimeLeft.
   int64_t left_ms() const { return left_ms_; }
 
  private:
@@ -49,7 +48,7 @@ class RespStringChange final : public model::RowEditor {
   model::Decision Make();
   model::Decision Set();
   model::Decision SetRange();
-  /// What the scripts of locks do where the string is the lock's token.
+  /// Decides the scripts of locks if the string is the lock's token.
   model::Decision ChangeLock();
   model::Decision CountInWindow();
   int64_t TimeLeftMs() const;
@@ -57,7 +56,7 @@ class RespStringChange final : public model::RowEditor {
   model::Decision IncrementFloat();
   model::Decision Expire();
   model::Decision Decline(std::string_view why);
-  /// Stores a text that the command has made of the old one, whose expiry stays.
+  /// Stores a text that the command has made from the old one; the expiry stays.
   model::Decision Store(std::string_view made);
   model::Decision Change(std::optional<std::string_view> value, Expires expires);
   bool PutValue(std::string_view value);
@@ -70,8 +69,8 @@ class RespStringChange final : public model::RowEditor {
   base::Buffer text_;
   RespStringRow row_;
   base::Arena arena_;
-  /// The changes of one value column, flags, cas and expiry; with more value columns they are in
-  /// `many_`.
+  /// The changes of one value column, flags, cas and expiry; if there are more value columns, all
+  /// changes are in `many_`.
   model::CellChange few_[4];
   std::vector<model::CellChange> many_;
   model::CellChange* changes_ = few_;
@@ -89,7 +88,7 @@ class RespStringChange final : public model::RowEditor {
   std::string_view wrong_;
 };
 
-/// The reply to a script, of all but those that set a value as SET does.
+/// Appends the reply to a script, except to those that set a value as SET does.
 void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
                     base::Buffer& out);
 

@@ -1,6 +1,6 @@
-// A row that holds a string, of the store or of a container: what it means.
+// Reads a row that holds a string, in the store or in a container.
 //
-// Threads: an object has one; the functions are pure but for the clock.
+// Threads: an object has one; the functions are pure except for the clock.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@
 
 namespace rowsocket::frontend {
 
-/// The columns of the store that commands on one string open; those that need its expiry alone do
+/// The columns of the store that commands on one string open; commands that need only its expiry do
 /// not open the value.
 enum StoredColumn : uint32_t { kValue, kExpires };
 
-/// The time that the expiry of the call's key is compared with: tests can set the clock of mapped
-/// keys ahead, and not that of the store.
+/// The time with which the expiry of the call's key is compared: tests can set the clock of mapped
+/// keys ahead, but not that of the store.
 inline int64_t ExpiryClockMs(const RespCall& call) {
   const bool is_mapped = call.container != nullptr || call.expiring_container != nullptr;
   return is_mapped ? call.keyspaces->NowMs() : keyspace::WallClockMs();
 }
 
-/// When the key expires by a command whose Expires is kAt. `now_ms`: when the command is executed,
+/// When a command whose Expires is kAt lets the key expire. `now_ms`: when the command is executed,
 /// which may be long after it was parsed, because it waits for locks in between.
 inline int64_t ExpiryMsOf(const RespStringCommand& command, int64_t now_ms) {
   if (!command.is_relative) return command.at_ms;
@@ -66,7 +66,7 @@ class RespStringRow final : public model::RowSink {
 
   bool Cell(std::string_view text) override { return Take(model::Value(text)); }
   bool NullCell() override { return Take(model::Value()); }
-  /// All cells of a row at once; none: there is no row.
+  /// Takes all cells of a row at once; no cells: there is no row.
   void TakeRow(std::span<const model::Value> row) {
     at_ = 0;
     has_row_ = is_another_ = false;
@@ -75,18 +75,18 @@ class RespStringRow final : public model::RowSink {
   }
 
   bool has_row() const { return has_row_; }
-  /// The row's key only looks equal to the one that was asked for.
+  /// Whether the row is that of another key, which the collation takes for equal.
   bool is_another() const { return is_another_; }
   bool is_expired() const {
     return has_row_ && expires_ms_ != keyspace::kNever && expires_ms_ <= ExpiryClockMs(call_);
   }
   bool is_there() const { return has_row_ && !is_another_ && !is_expired(); }
-  /// Valid until the next row.
+  /// The value; valid until the next row.
   std::string_view value() const { return value_; }
-  /// keyspace::kNever: it does not expire.
+  /// When the row expires; keyspace::kNever: never.
   int64_t expires_ms() const { return expires_ms_; }
   uint32_t flags() const { return flags_; }
-  /// 0: the container has no column for it, or it was not read.
+  /// The row's cas; 0: the container has no column for it, or it was not read.
   uint64_t cas() const { return cas_; }
 
  private:

@@ -16,8 +16,8 @@ using model::ErrorCode;
 
 namespace {
 
-/// What the identities of transactions begin with. A kept reply has the shapes of one version of
-/// the protocol, so that a connection that speaks another one has another transaction.
+/// How the identities of transactions begin: with the version of the protocol, because a kept reply
+/// is in one version, and must not answer a connection that speaks the other.
 std::string_view BeginOf(resp::Version version) {
   return version == resp::Version::k3 ? "RESP3 " : "RESP2 ";
 }
@@ -28,7 +28,8 @@ constexpr std::string_view kFenceDenied =
 
 }  // namespace
 
-// Watched keys are not part of it: a client that sends a transaction again has watched them anew.
+// Watched keys are not part of the identity: a client that sends a transaction again has watched
+// them anew.
 std::string RespTokens::IdentityOf(const RespState& state,
                                    std::span<const RespArguments> commands) {
   std::string identity(BeginOf(state.version));
@@ -56,7 +57,7 @@ TokenedRequest* RespTokens::Prepare(std::string_view token, std::string_view ide
   }
   item->kind = Item::Kind::kSilentOpen;
   item->names = to_open;
-  item->request.account = nullptr;  // The table of tokens is the library's own.
+  item->request.account = nullptr;  // The library opens its own table of tokens.
   return nullptr;
 }
 
@@ -84,7 +85,7 @@ bool RespTokens::PrepareOutcome(RespArguments arguments, const model::Account* a
   work.calls[0].verb = RespVerb::kOutcome;
   work.calls[0].arguments = arguments;
   item->kind = Item::Kind::kRequest;
-  item->request.account = account;  // It counts; the rights are the TokenBook's to ask for.
+  item->request.account = account;  // The account only counts; the TokenBook checks rights.
   item->index = &book_->index();
   item->request.verb = model::Request::Verb::kEdit;
   const std::span<model::Value> key = arena.Allocate<model::Value>(1);
@@ -99,7 +100,7 @@ Outcome RespTokens::ExecuteOnce(const RespWork& work, Unit& unit, engine::Sessio
   return book_->ExecuteUnit(*work.tokened, unit, session, out, run);
 }
 
-// The kept reply is shown to those alone who may see every table.
+// The kept reply is shown only to clients that may see every table.
 Outcome RespTokens::ExecuteOutcome(const RespWork& work, const model::Account* account,
                                    engine::Session& session, base::Buffer& out) const {
   exec::TokenFate fate;

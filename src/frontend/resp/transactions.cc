@@ -17,7 +17,7 @@ using Verb = RespVerb;
 
 namespace {
 
-/// What a command takes of a transaction's bytes: an empty argument takes memory, too.
+/// How many bytes of a transaction a command counts as: an empty argument takes memory, too.
 size_t BytesOf(RespArguments arguments) {
   size_t bytes = arguments.size() * sizeof(std::string);
   for (const std::string_view argument : arguments) bytes += argument.size();
@@ -82,7 +82,7 @@ bool RespTransactions::Exec(const model::Account* account, base::Arena& arena, I
   return true;
 }
 
-// What a WATCH of the same turn sees is not known yet: its call will have the image.
+// What a WATCH of the same turn sees is not known yet: its call gets the image when it runs.
 bool RespTransactions::AddWatched(const model::Account* account, base::Arena& arena,
                                   std::vector<RespCall>* calls, std::string* error) const {
   if (watched_.has_failed()) {
@@ -148,7 +148,7 @@ bool RespTransactions::AddAnswered(const CommandWithArguments& added, const mode
   if (command->verb == Verb::kOnce) {
     transaction->token = arguments[1];
     resp::AppendSimple("OK", &reply);
-  } else if (command->verb == Verb::kUnwatch) {  // EXEC has looked already.
+  } else if (command->verb == Verb::kUnwatch) {  // EXEC has compared the keys already.
     resp::AppendSimple("OK", &reply);
   } else if (!server_.Append(command->verb, arguments, account, reply, item)) {
     ROWSOCKET_REQUIRE(!"a command that may be queued has no reply");
@@ -206,8 +206,9 @@ bool RespTransactions::PrepareQueued(const model::Account* account, base::Arena&
   return Make(transaction, std::move(error), account, arena, item);
 }
 
-// A transaction that has come as a whole is one item, of which its connection keeps nothing. Where
-// something is wrong with it, its commands are taken one by one, which says what.
+// A transaction that has come as a whole becomes one item, and the connection keeps nothing of it.
+// If something is wrong with it, its commands are taken one by one, so that each gets its own
+// error.
 std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t consumed,
                                                   const resp::RequestLimits& limits,
                                                   const model::Account* account, base::Arena& arena,

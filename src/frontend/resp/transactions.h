@@ -1,10 +1,10 @@
-// The transactions of one connection of RESP: what stands between MULTI and EXEC becomes one item.
+// The transactions of one connection of RESP: the commands between MULTI and EXEC become one item.
 //
-// Flow: Queue for each command behind MULTI, then Exec. A transaction that has come as a whole is
-// taken at once by TakeWhole. Either adds the comparison of the watched keys and the calls of all
-// commands (call_maker.h), which have their indexes then (call_opener.h), and a token (tokens.h).
+// Flow: Queue for each command after MULTI, then Exec. TakeWhole takes a transaction that has come
+// as a whole at once. Both add the comparison of the watched keys, the calls of all commands
+// (call_maker.h) with their indexes (call_opener.h), and a token (tokens.h).
 // Threads: one at a time. Lifetime: one for each connection, whose parts outlive it. Limits:
-// kRespCommandsMax commands with resp_request_max_bytes together; kRespUnitKeysMax keys;
+// kRespCommandsMax commands of resp_request_max_bytes in all; kRespUnitKeysMax keys;
 // kRespWatchedKeysMax watched keys.
 #pragma once
 
@@ -59,14 +59,14 @@ class RespTransactions {
         server_(parts.server) {}
 
   // `account`: the connection's; null: it may do everything.
-  /// Answers a command behind MULTI: it is queued, or refused, which fails the transaction.
+  /// Answers a command after MULTI: it is queued, or refused, which makes the transaction fail.
   void Queue(const RespCommand& command, RespArguments arguments, const model::Account* account,
              base::Arena& arena, exec::Item* item);
   /// Makes the item of EXEC. False: an index has to be opened first, and EXEC is parsed again.
   bool Exec(const model::Account* account, base::Arena& arena, exec::Item* item);
   /// Takes a transaction whose EXEC is in the input, too. `consumed`: the bytes of its MULTI;
-  /// `limits`: those of each of its commands. Returns the bytes of all of it, 0 where an index has
-  /// to be opened first, and nothing where its commands are to be taken one by one.
+  /// `limits`: the limits of each of its commands. Returns the bytes of the transaction, 0 if an
+  /// index has to be opened first, and no value if its commands are to be taken one by one.
   std::optional<size_t> TakeWhole(std::string_view input, size_t consumed,
                                   const resp::RequestLimits& limits, const model::Account* account,
                                   base::Arena& arena, exec::Item* item);
@@ -81,12 +81,12 @@ class RespTransactions {
     std::vector<RespCall> calls;
     uint32_t commands = 0;
     std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
-    /// The words of each command, of which RespTokens::IdentityOf makes the token's identity.
+    /// The words of each command, from which RespTokens::IdentityOf makes the token's identity.
     std::vector<RespArguments> identity_words;
   };
 
-  /// Why the command may not stand between MULTI and EXEC; empty: it may. `bytes`: what the
-  /// commands take with this one; `before`: how many there are before it; `has_token`: one of these
+  /// Why the command may not stand between MULTI and EXEC; empty: it may. `bytes`: the bytes of all
+  /// commands up to this one; `before`: how many commands come before it; `has_token`: one of them
   /// is ROW.ONCE.
   std::string WhyNotQueued(const CommandWithArguments& added, size_t bytes, size_t before,
                            bool has_token) const;

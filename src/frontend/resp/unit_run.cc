@@ -37,7 +37,8 @@ Outcome RespUnitRun::ExecuteOne(uint32_t request, bool appends) {
   const size_t before = out_.size();
   work_.wrong = {};
   if (appends) AppendKnown();
-  // Requests whose replies are appended come in the order of their calls.
+  // Calls whose replies are appended are executed in their order, so the search goes on from the
+  // last one.
   const auto call =
       std::find_if(work_.calls.begin() + static_cast<std::ptrdiff_t>(appends ? next_ : 0),
                    work_.calls.end(), [request](const RespCall& one) {

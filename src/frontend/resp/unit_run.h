@@ -1,9 +1,9 @@
 // One execution of a unit of RESP: its calls in their order, and their replies.
 //
-// Flow: exec::ExecuteUnit calls ExecuteOne and Run; Run again where the unit begins anew.
+// Flow: exec::ExecuteUnit calls ExecuteOne and Run, and Run again if the unit begins anew.
 // Threads: one. Lifetime: as long as one RespFrontend::ExecuteUnit. Limits: kReadBytesMax bytes of
-// values that are read, beside those that the replies may have: 10,000 STRLENs of one long string
-// would else read it as often, and answer a few bytes. What its writes read does not count, but for
+// values that are read, besides those of the replies: otherwise 10,000 STRLENs of one long string
+// would read it 10,000 times, and answer a few bytes. What writes read does not count, except for
 // RENAME and COPY.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace rowsocket::frontend {
 
 class RespUnitRun {
  public:
-  /// The replies begin at the end of `out`, and have `bytes_max` bytes together at most.
+  /// The replies begin at the end of `out`, and have at most `bytes_max` bytes in all.
   RespUnitRun(RespWork& work, exec::Unit& unit, engine::Session& session, size_t bytes_max,
               base::Buffer& out);
   /// Forgets what RENAME or COPY has moved.
@@ -30,7 +30,7 @@ class RespUnitRun {
   bool has_failed_watch() const { return has_failed_watch_; }
   /// Executes a request of the unit, as exec::ExecuteInUnit says.
   engine::Outcome ExecuteOne(uint32_t request, bool appends);
-  /// Executes all requests of the unit; none where a WATCH has failed.
+  /// Executes all requests of the unit; none if a WATCH has failed.
   engine::Outcome Run();
 
  private:

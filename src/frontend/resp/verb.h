@@ -1,4 +1,4 @@
-// What each command does, as a verb, and the table of what one has to know of a verb.
+// What each command does, as a verb, and the table of the traits of all verbs.
 //
 // Threads: constant data.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace rowsocket::frontend {
 
-/// What a command does. Each has a row in kRespVerbs, at the same place.
+/// What a command does. Each verb has a row in kRespVerbs, at the same position.
 enum class RespVerb : uint8_t {
   // Of the connection and the server:
   kPing,
@@ -41,7 +41,7 @@ enum class RespVerb : uint8_t {
   kUnwatch,
   kOnce,     ///< Gives a MULTI the token by which it takes effect once.
   kOutcome,  ///< What became of a token.
-  kRefused,  ///< It is not served: RespCommand::refusal is the answer.
+  kRefused,  ///< The command is not served: RespCommand::refusal is the answer.
   // Of a row:
   kHGet,
   kHMGet,
@@ -109,7 +109,7 @@ enum class RespVerbPart : uint8_t {
   kServer,    ///< The connection, or the server: the engine is not asked.
   kRow,       ///< A row, as a hash.
   kAnyKey,    ///< A row or a string: the commands that Redis calls generic.
-  kManyKeys,  ///< Keys that it does not name.
+  kManyKeys,  ///< Keys that the command does not name.
   kString,    ///< A string.
   kMove,      ///< A part of RENAME or COPY, of a string.
 };
@@ -123,18 +123,20 @@ enum class RespFields : uint8_t {
 };
 
 struct RespVerbTraits {
-  static constexpr unsigned kMayBeQueued = 1;    ///< It may stand between MULTI and EXEC.
-  static constexpr unsigned kMayLackFields = 2;  ///< A field that is no column is only absent.
+  static constexpr unsigned kMayBeQueued = 1;    ///< The command may stand between MULTI and EXEC.
+  static constexpr unsigned kMayLackFields = 2;  ///< A field that is no column counts as absent.
   static constexpr unsigned kReadsString = 4;    ///< On a string the command only reads.
-  static constexpr unsigned kHasPairs = 8;       ///< Its keys stand in pairs with values.
-  /// The command asks only whether its string is there, and for how long.
+  static constexpr unsigned kHasPairs = 8;       ///< The command's arguments are pairs of a key and
+                                                 ///< a value.
+  /// The command asks only whether its string exists, and for how long.
   static constexpr unsigned kNeedsExpiryAlone = 16;
 
   RespVerb verb;
   RespVerbPart part;
   RespFields fields = RespFields::kNone;
   unsigned flags = 0;
-  std::string_view privileges = {};  ///< Without these on the table the command is refused.
+  std::string_view privileges = {};  ///< The privileges on the table without which the command is
+                                     ///< refused.
 
   constexpr bool may_be_queued() const { return (flags & kMayBeQueued) != 0; }
   constexpr bool may_lack_fields() const { return (flags & kMayLackFields) != 0; }
@@ -236,8 +238,7 @@ inline constexpr auto kRespVerbs = [] {
        "SELECT, INSERT, UPDATE"},
       {Verb::kMSetNx, Part::kString, Fields::kNone, kHasPairs, "SELECT, INSERT, UPDATE"},
       {Verb::kEval, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE, DELETE"},
-      // A refusal of RENAME or COPY names what all parts of the command need: PrivilegesOf joins
-      // it.
+      // A refusal of RENAME or COPY names the privileges of all its parts: PrivilegesOf joins them.
       {Verb::kMoveTake, Part::kMove, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
       {Verb::kMovePut, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
       {Verb::kMoveRemove, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},

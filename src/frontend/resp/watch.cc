@@ -19,8 +19,8 @@ using model::ErrorCode;
 
 namespace {
 
-/// The digest of a row's cells, written one behind the other so that no two rows look the same. The
-/// cells are not kept: a row may be larger than any reply.
+/// Makes the digest of a row's cells, one after another in a form that differs for different rows.
+/// The cells are not kept, because a row may be larger than any reply.
 class RowDigest final : public model::RowSink {
  public:
   explicit RowDigest(const RespCall& call)
@@ -41,12 +41,12 @@ class RowDigest final : public model::RowSink {
     Add("-");
     return !string_ || string_->NullCell();
   }
-  /// To be called behind the last cell. False: the digest cannot be made.
+  /// Ends the digest after the last cell. False: it cannot be made.
   bool Finish(std::array<unsigned char, 32>* digest) {
     return is_right_ && EVP_DigestFinal_ex(context_.get(), digest->data(), nullptr) == 1;
   }
   size_t bytes_read() const { return bytes_read_; }
-  /// A row may have expired.
+  /// Whether there is a row that has not expired.
   bool is_there() const { return !is_expired_ && (!string_ || string_->is_there()); }
 
  private:
@@ -77,8 +77,8 @@ bool SameKey(const RespCall& a, const RespCall& b) {
              [](const model::Value& x, const model::Value& y) { return x.text() == y.text(); });
 }
 
-/// Whether the write makes a row where it meets none. COPY counts as one that does, because writes
-/// behind it meet the row that it has made.
+/// Whether the write makes a row if it meets none. COPY counts as such a write, because later
+/// writes meet the row that it has made.
 bool MakesRow(const RespCall& call) {
   const model::Request& request = call.request;
   if (request.verb != model::Request::Verb::kEdit || !request.edit.may_insert) return false;

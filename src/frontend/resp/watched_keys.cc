@@ -13,7 +13,7 @@ void RespWatchedKeys::Note(std::span<const RespCall> calls) {
   for (const RespCall& call : calls) coming_.push_back(&call);
 }
 
-// More than EXEC can compare are not kept: EXEC says so.
+// If there are more keys than EXEC can compare, none is kept, and EXEC fails.
 void RespWatchedKeys::Keep(std::span<const RespCall> calls) {
   for (const RespCall& call : calls) bytes_ += call.arguments[call.key_at].size();
   has_too_many_ = has_too_many_ || bytes_ > model::kRespWatchedBytesMax ||
@@ -36,7 +36,7 @@ void RespWatchedKeys::EndLater() {
   ends_seen_ = true;
 }
 
-// The keys that are noted stay: they are of WATCHes behind the item that ends the watch.
+// The keys that are noted stay, because they belong to WATCHes after the item that ends the watch.
 void RespWatchedKeys::Ended() {
   seen_.clear();
   bytes_ = 0;

@@ -1,12 +1,12 @@
-// The keys that a connection of RESP watches: its EXEC compares them with what they held.
+// The keys that a connection of RESP watches: EXEC compares them with what they held.
 //
-// Flow: Note when a WATCH is parsed, so that an EXEC behind it in its turn compares its keys; Keep
-// when it has its answer, or Fail where that is an error. A WATCH that fails as it is parsed fails
-// at once (Fail), or when it has its answer, where the turn may stop before it: FailLater, then
-// Fail. An item that ends the watch ends it at once (End), or when the item has its answer, where
-// the turn may stop before it: EndLater, then Ended.
+// Flow: Note when a WATCH is parsed, so that a later EXEC of the turn compares its keys; Keep when
+// it has its answer, or Fail if that is an error. A WATCH whose parse fails fails at once (Fail),
+// or, if the turn may stop before it, when it has its answer: FailLater, then Fail. An item that
+// ends the watch ends it at once (End), or, if the turn may stop before it, when it has its answer:
+// EndLater, then Ended.
 // Threads: one at a time. Lifetime: what is noted lies in the arena of Parse, until BeginTurn.
-// Limits: kRespWatchedKeysMax keys of kRespWatchedBytesMax bytes are kept; where there are more,
+// Limits: kRespWatchedKeysMax keys of kRespWatchedBytesMax bytes are kept; if there are more,
 // count() says so.
 #pragma once
 
@@ -29,37 +29,38 @@ class RespWatchedKeys {
     RespImage image;
   };
 
-  /// Forgets what the last turn has noted: items that it has not come to are parsed again.
+  /// Forgets what the last turn has noted, because items that it has not come to are parsed again.
   void BeginTurn();
-  /// `calls`: those of a WATCH that is parsed.
+  /// Notes the calls of a WATCH that is parsed.
   void Note(std::span<const RespCall> calls);
-  /// `calls`: those of a WATCH that has its answer, with what they have seen.
+  /// Keeps the keys of a WATCH that has its answer, with what its calls have seen.
   void Keep(std::span<const RespCall> calls);
-  /// A WATCH has failed: its client, which may have sent an EXEC already, counts on the watch.
+  /// Notes that a WATCH has failed: its client may have sent an EXEC already, and relies on the
+  /// watch.
   void Fail() { has_failed_ = true; }
-  /// What is parsed from now on is behind a WATCH that has failed; Fail is to be called when the
+  /// Notes that what is parsed from now on comes after a WATCH that has failed. Call Fail when that
   /// WATCH has its answer.
   void FailLater() { fails_coming_ = true; }
-  /// No key is watched any more.
+  /// Ends the watch of all keys.
   void End();
-  /// What is parsed from now on has no key watched; Ended is to be called when the item that ends
-  /// the watch has its answer.
+  /// Ends the watch for what is parsed from now on. Call Ended when the item that ends the watch
+  /// has its answer.
   void EndLater();
   void Ended();
 
-  /// Whether an EXEC that comes now is behind a WATCH that has failed.
+  /// Whether an EXEC that comes now follows a WATCH that has failed.
   bool has_failed() const { return fails_coming_ || (has_failed_ && !ends_seen_); }
 
   /// The memory that the keys of WATCHes which have their answers take.
   size_t held_bytes() const { return seen_.size() * sizeof(Seen) + (has_too_many_ ? 0 : bytes_); }
 
-  /// How many keys an EXEC that comes now compares: more than kRespWatchedKeysMax where they are
-  /// too many.
+  /// How many keys an EXEC that comes now compares; more than kRespWatchedKeysMax: they are too
+  /// many.
   size_t count() const;
-  /// The keys that an EXEC which comes now compares with what is known of them.
+  /// The keys of answered WATCHes that an EXEC which comes now compares with what they held.
   std::span<const Seen> seen() const;
-  /// The calls of WATCHes of the turn, which have seen their keys by the time that an EXEC which
-  /// comes now runs.
+  /// The calls of the turn's WATCHes, which will have seen their keys when an EXEC that comes now
+  /// runs.
   std::span<const RespCall* const> coming() const { return coming_; }
 
  private:

@@ -24,8 +24,8 @@ struct RespStringCommand {
   enum class Expires : uint8_t { kKeep, kNever, kAt };
   std::string_view value;
   Expires expires = Expires::kKeep;
-  /// kAt: the time is a span, `in_ms`, which counts from when the command is executed; false: it is
-  /// a moment, `at_ms`.
+  /// kAt: the time is a span, `in_ms`, from the execution of the command on; false: it is a moment,
+  /// `at_ms`.
   bool is_relative = false;
   int64_t at_ms = 0;  ///< Milliseconds since 1970.
   int64_t in_ms = 0;
@@ -36,26 +36,27 @@ struct RespStringCommand {
   int64_t window_ms = 0;  ///< script: for how long a number is kept.
   bool gets = false;
   std::string_view lock_token;            ///< script: what the string must hold.
-  int64_t lock_token_bytes_compared = 0;  ///< script: so many bytes in front must be the token's.
+  int64_t lock_token_bytes_compared = 0;  ///< script: only this many bytes at the beginning must be
+                                          ///< the token's.
   bool adds_time = false;           ///< script: the new time is added to the time that is left.
-  std::string_view wrong_if_there;  ///< The error of the command where the key is there.
+  std::string_view wrong_if_there;  ///< The error of the command if the key exists.
   bool only_if_absent = false, only_if_there = false;
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
 };
 
-/// RENAME and COPY: what its calls tell each other. The value is kept by the thread that executes
-/// them one after the other.
+/// RENAME and COPY: what their calls tell each other. The thread that executes the calls one after
+/// the other keeps the value.
 struct RespMove {
   bool only_if_absent = false;
   bool removes = false;         ///< RENAME: an absent source is an error.
   bool answers_number = false;  ///< RENAMENX, COPY: the reply is 1 or 0.
-  bool is_taken = false;        ///< The source was there, and its value is kept.
+  bool is_taken = false;        ///< The source existed, and its value is kept.
   bool is_put = false;          ///< The target has the value.
   uint32_t flags = 0;
 };
 
-/// HSCAN and HRANDFIELD, parsed: which fields of the row they answer.
+/// The options of HSCAN and HRANDFIELD: which fields of the row they answer.
 struct RespFieldList {
   std::string_view pattern = "*";  ///< HSCAN: the names of listed fields match it.
   bool without_values = false;     ///< Only names of fields are answered.
@@ -63,7 +64,7 @@ struct RespFieldList {
   int64_t count = 0;
 };
 
-/// The error of a command with an option that the command does not have.
+/// The error of a command with an unknown option.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
 
 struct RespScan;
@@ -74,7 +75,7 @@ struct RespCall {
   RespVerb verb = RespVerb::kPing;
   RespArguments arguments;     ///< The command's words, its name included.
   size_t key_at = 1;           ///< The position of the call's key among `arguments`.
-  RespKey key;                 ///< Which row the key names: of a table, container or the store.
+  RespKey key;                 ///< Which row of a table, a container or the store the key names.
   bool may_be_string = false;  ///< The command works on strings, or on keys of any type.
   bool is_string = false;      ///< The key is a string.
   /// The container that holds the string; null: the string is in the store, or the key is a row's.
@@ -82,20 +83,21 @@ struct RespCall {
   /// The server's keyspaces, where `container` or `expiring_container` is set.
   const keyspace::Keyspaces* keyspaces = nullptr;
   keyspace::RowKey row_key;  ///< The key in the columns of `container`.
-  /// The container's columns cannot hold the key, or MGET has the key of a row: it counts as
-  /// absent.
+  /// The key counts as absent: the container's columns cannot hold it, or MGET has the key of a
+  /// row.
   bool key_cannot_exist = false;
   /// The keyspace of kind row whose prefix the key has; null: the key has no such prefix.
   const keyspace::KeyspaceDefinition* keyspace = nullptr;
   /// The container by whose column the rows of the key's table expire; null: they never do.
   const keyspace::Container* expiring_container = nullptr;
-  /// Fields of the command that are no columns of the table are absent; the index opens the others.
+  /// Fields of the command that are no columns of the table count as absent; the index opens the
+  /// others.
   bool skips_unknown = false;
   RespScript script = RespScript::kNone;
   bool answers_nil = false;        ///< script: the reply is nil where it would be 0.
   std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
-  /// What the command does with its string. EXPIRE of a row and GETRANGE have one, too; null: other
-  /// commands that change no string.
+  /// What the command does with its string. EXPIRE of a row and GETRANGE have this, too; null:
+  /// another command, which changes no string.
   RespStringCommand* string_command = nullptr;
   RespMove* move = nullptr;  ///< RENAME, COPY: what their calls share; null: another command.
   RespFieldList* field_list = nullptr;  ///< HSCAN, HRANDFIELD; null: another command.
@@ -104,19 +106,21 @@ struct RespCall {
   std::string_view database;   ///< The store's database that a string's key is in, in digits.
   engine::Index* index = nullptr;
   model::Request request;
-  std::string_view known_reply;  ///< The reply, where no engine is asked; empty: it is asked.
-  uint32_t number = 1;           ///< Which command of the MULTI the call belongs to; from 1.
+  std::string_view known_reply;  ///< The reply, if it is known without the engine; empty: the
+                                 ///< engine is asked.
+  uint32_t number = 1;           ///< The number of the call's command in its MULTI, from 1.
   uint32_t unit_request = 0;     ///< The position of the call's request in its unit.
   bool is_first = true;          ///< The call has the first key of its command.
   bool is_last = true;           ///< The call has the last key of its command.
   bool repeats_key = false;      ///< MSETNX: an earlier call of the command has the same key.
-  /// The image of a watched key that had no row: the call stops its unit where the key now has one
+  /// The image of a watched key that had no row: the call stops its unit if the key now has one
   /// (watch.h). Null: the call's key was not watched, or not absent.
   const RespImage* absent = nullptr;
-  std::string_view refusal = {};  ///< ROW.REQUIRE: the error of a unit that it stops; empty: nil.
+  std::string_view refusal = {};  ///< ROW.REQUIRE: the error of the unit if this call stops it;
+                                  ///< empty: nil.
 };
 
-/// Whether the key is a string of the store, and no item of a container.
+/// Whether the key is a string of the store, and not an item of a container.
 inline bool IsOfStore(const RespCall& call) { return call.is_string && call.container == nullptr; }
 
 struct RespWork : exec::ItemDetail {
@@ -127,15 +131,15 @@ struct RespWork : exec::ItemDetail {
   bool is_skipped = false;     ///< The one command whose reply CLIENT REPLY SKIP leaves out.
   bool changes_state = false;  ///< RespStateHistory has the state before this item.
   bool ends_watch = false;     ///< EXEC, DISCARD, UNWATCH and the like: no key is watched after it.
-  bool fails_watch = false;    ///< A WATCH that has failed as it was parsed, behind other items.
+  bool fails_watch = false;    ///< A WATCH after other items whose parse has failed.
   bool is_rejected = false;    ///< The command was refused before anything of it was tried.
-  uint8_t error = 0;           ///< Which error the reply is, as RespErrorOf says; 0: none.
+  uint8_t error = 0;           ///< RespErrorOf the reply; 0: no error.
   size_t commands = 1;         ///< How many commands the item executes: more than one in a MULTI.
-  /// The replies of MULTI and its commands, where they came together with EXEC; else empty.
+  /// The replies to MULTI and its commands, if they came together with EXEC; otherwise empty.
   std::string_view queued;
-  std::string_view reply;  ///< The whole reply, where the engine is not asked.
-  std::string_view wrong;  ///< The error reply, where the engine has no error for it (RefuseWith).
-  int64_t sum = 0;         ///< What the keys of one command count together so far.
+  std::string_view reply;  ///< The whole reply, if the engine is not asked.
+  std::string_view wrong;  ///< The error reply, if the engine has no error for it (RefuseWith).
+  int64_t sum = 0;         ///< The sum of what the keys of one command count, so far.
   size_t bytes_read = 0;   ///< The bytes of the values that the calls have read, in replies or not.
   uint64_t hits = 0, misses = 0;  ///< Keys that the last execution has found, and has not found.
   /// The token of a MULTI with ROW.ONCE, or the one that ROW.OUTCOME asks about; null: none.
@@ -156,7 +160,7 @@ inline void CountLookup(RespWork& work, const RespCall& call, bool is_found) {
   ++(is_found ? work.hits : work.misses);
 }
 
-/// Adds what one key counts to the reply of its command, which is appended with the last key.
+/// Adds the count of one key to the sum of its command; with the last key, appends the reply.
 inline void AppendCounted(RespWork& work, const RespCall& call, int64_t count, base::Buffer& out) {
   if (call.is_first) work.sum = 0;
   work.sum += count;

@@ -6,7 +6,8 @@
 // requests of each account in one turn or batch. A budget is a bucket that holds the requests of
 // one second and fills up again as time passes. As long as something is left, a request may be
 // spent, even one that counts as several; what it takes beyond the rest is owed. Where no limit is
-// set, no budget is asked for or kept. Threads: any; AccountPlaces, the owner's of the turn.
+// set, no budget is asked for or kept.
+// Threads: any; AccountPlaces, the owner's of the turn.
 // Lifetime: as long as the workers of the plugin. Limits: kAccountBudgetsMax budgets; beyond that
 // number, budgets that are full and that no connection has are forgotten.
 #pragma once

@@ -7,8 +7,9 @@
 // back in the next round and puts more into it. docs/concurrency.md says when a batch is run in the
 // worker itself, and how large a part of it one connection gets.
 //
-// Threads: the worker's; see BatchExecutor. Limits: kBatchesMax batches of kTurnRequestsMax items;
-// connections for which there is no room wait, in the order in which they came.
+// Threads: the worker's; see BatchExecutor.
+// Limits: kBatchesMax batches of kTurnRequestsMax items; connections for which there is no room
+// wait, in the order in which they came.
 #pragma once
 
 #include <cstdint>

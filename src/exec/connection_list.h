@@ -2,8 +2,8 @@
 // table information_schema.ROWSOCKET_CONNECTIONS.
 //
 // Flow: a list for some workers -> each worker's inbox -> the worker: Add ... the asker: Await
-// Threads: Add on the workers' threads, once each; Await on the asker's. Lifetime: shared, because
-// a late worker may add to a list that nobody awaits any more.
+// Threads: Add on the workers' threads, once each; Await on the asker's.
+// Lifetime: shared, because a late worker may add to a list that nobody awaits any more.
 #pragma once
 
 #include <chrono>

@@ -6,14 +6,14 @@
 // or kRefresh item Parse consumes no input. The worker gets what the frontend lacks, answers
 // nothing and parses the input again. The worker refreshes before its next turn, once for all
 // connections that have asked in the present turn. Parse must then give another item, even if the
-// worker could not get what was lacking: otherwise the worker would parse for ever. Threads: the
-// worker's; Execute, MayShareRow, Reply, ReplyError and Finished run on the turn's thread, which is
-// the worker's, its batch executor's or a lane's. VisitRows runs on the turn's thread, and
-// afterwards on the worker's; AddWrites on any thread, while the turn commits. While the connection
-// is away the worker calls name(), account(), answers(), errors(), held_bytes(), input_bytes_max,
-// authenticated and ShowWaits alone: what runs on the turn's thread changes nothing that those
-// functions look at, except atomic members. Lifetime: items hold views of the input and of the
-// arena (invariant I2).
+// worker could not get what was lacking: otherwise the worker would parse for ever.
+// Threads: the worker's; Execute, MayShareRow, Reply, ReplyError and Finished run on the turn's
+// thread, which is the worker's, its batch executor's or a lane's. VisitRows runs on the turn's
+// thread, and afterwards on the worker's; AddWrites on any thread, while the turn commits. While
+// the connection is away the worker calls name(), account(), answers(), errors(), held_bytes(),
+// input_bytes_max, authenticated and ShowWaits alone: what runs on the turn's thread changes
+// nothing that those functions look at, except atomic members.
+// Lifetime: items hold views of the input and of the arena (invariant I2).
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,9 @@
 // Mail from other threads to a worker: new connections, connections that other workers give away,
 // finished lock waits and logins.
 //
-// Flow: any thread: Put -> the worker wakes up, Take. Threads: Put from any, Take from the
-// worker's. Errors: Put of a new connection or a list may throw std::bad_alloc, and has then
-// changed nothing; all else needs no memory.
+// Flow: any thread: Put -> the worker wakes up, Take.
+// Threads: Put from any, Take from the worker's. Errors: Put of a new connection or a list may
+// throw std::bad_alloc, and has then changed nothing; all else needs no memory.
 #pragma once
 
 #include <memory>

@@ -12,9 +12,11 @@
 // above.
 //
 // Flow: a LatencyRegistry for a plugin; each worker has one LatencyBlock; the tables ask the
-// registry to Read. Threads: a block from its worker's thread; the registry from any. Lifetime: the
-// registry outlives its blocks; what a block has counted stays. Limits: a histogram is made when
-// there is a first time to count in it: kLatencyHistogramBytes for each worker,
+// registry to Read.
+// Threads: a block from its worker's thread; the registry from any.
+// Lifetime: the registry outlives its blocks; what a block has counted stays.
+// Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes for
+// each worker,
 //         verb and phase that occur. Where there is no memory for it, the time is not counted.
 #pragma once
 

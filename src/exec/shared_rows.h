@@ -11,9 +11,9 @@
 // row by Request::shares_row, which Link sets.
 //
 // Flow: Link, then at(item.shared_row) and TurnItem::next_in_row, in the order of the turn.
-// Threads: one owner. Lifetime: until the next Link; the items must stay where they are. Limits:
-// keeps memory for as many rows as a batch has ever had, so that nothing is allocated in steady
-// state.
+// Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
+// Limits: keeps memory for as many rows as a batch has ever had, so that nothing is allocated in
+// steady state.
 #pragma once
 
 #include <cstddef>

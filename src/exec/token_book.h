@@ -12,8 +12,9 @@
 // the plugins share the table.
 //
 // Threads: const functions from any, all else from the connection's worker. Lifetime: as the
-// connection. Limits: kTokenBytesMax. Errors: outcomes of the engine; token_table when the table is
-// missing (packaging/*.sql), but not when it is locked, or cannot be opened just now.
+// connection. Limits: kTokenBytesMax.
+// Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql), but not
+// when it is locked, or cannot be opened just now.
 #pragma once
 
 #include <array>

@@ -6,10 +6,11 @@
 // own grants; in MariaDB by PUBLIC and by the Account's role; in MySQL by the roles that a login
 // activates (default roles, mandatory ones, or all), less what was revoked partially. The server
 // has changed its grants in memory before it answers the statement that changed them, so that a
-// look that begins after the answer sees the change. Threads: the owner's, which has a THD. Locks:
-// a lock that a GRANT holds until a replica has acknowledged, or until its event is in the binary
-// log, is never waited for. In MariaDB that is LOCK_grant, which TryLook does not need; in MySQL it
-// is the metadata lock of the accounts' caches, which every look needs.
+// look that begins after the answer sees the change.
+// Threads: the owner's, which has a THD. Locks: a lock that a GRANT holds until a replica has
+// acknowledged, or until its event is in the binary log, is never waited for. In MariaDB that is
+// LOCK_grant, which TryLook does not need; in MySQL it is the metadata lock of the accounts'
+// caches, which every look needs.
 #pragma once
 
 #include <cstdint>

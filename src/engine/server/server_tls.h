@@ -1,6 +1,7 @@
 // The server's TLS: its certificate, key, ciphers and certificate authorities, as the variables
 // ssl_* name them. FLUSH SSL, in MySQL ALTER INSTANCE RELOAD TLS, loads them anew. What all servers
-// do alike is in server_tls.cc, the rest in one server_tls.cc for each family. Threads: any.
+// do alike is in server_tls.cc, the rest in one server_tls.cc for each family.
+// Threads: any.
 #pragma once
 
 #include <string>

@@ -11,17 +11,16 @@ namespace rowsocket::keyspace {
 namespace {
 
 constexpr int64_t kNotYet = INT64_MIN / 2;
-/// How old the last look may be when a request has shown that a mapped table has changed, or names
-/// a disabled container.
+/// How old the last look at the tables may be when a request has shown that a mapped table has
+/// changed, or names a disabled container.
 constexpr int64_t kStaleAgeMsMax = 5;
-/// After a look that such a request has caused and that found no change: for how long no such
-/// request causes another look.
+/// For how long such requests cause no further look after one that found no change.
 constexpr int64_t kStalePauseMs = 100;
 /// How many lines the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;
 constexpr int64_t kLogPeriodMs = 60'000;
 
-/// Why no key with the prefix can be used, by the snapshot; empty: they can.
+/// Why keys with the prefix cannot be used, by the snapshot; empty: they can be.
 std::string WhyUnusable(const KeyspaceDefinition& keyspace, const Snapshot& snapshot) {
   const auto& known = snapshot.config.keyspaces;
   if (std::find(known.begin(), known.end(), keyspace) == known.end()) return {};
@@ -40,7 +39,7 @@ std::string TitleOf(const KeyspaceDefinition& keyspace) {
   return "keyspace '" + keyspace.prefix + "'";
 }
 
-/// What says when the rows of the keyspace expire.
+/// The definition of the container that says when rows of the keyspace expire.
 ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
   ContainerDefinition definition;
   definition.name = TitleOf(keyspace);
@@ -52,7 +51,7 @@ ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
   return definition;
 }
 
-/// What says when strings of RESP expire.
+/// The definition of the container that says when strings of RESP expire.
 ContainerDefinition ExpiryOfStore() {
   ContainerDefinition definition;
   definition.name = "the store of RESP";
@@ -140,7 +139,7 @@ bool Catalog::IsStale(int64_t now_ms) const {
 void Catalog::RefreshNow(engine::Session& session) {
   const uint64_t begun = reads_begun_.load(std::memory_order_relaxed);
   const base::MutexLock lock(refresh_mutex_);
-  // Another thread's look that began meanwhile has seen what this request asks for.
+  // Another thread began to look in the meantime, and has seen what this request asks for.
   if (reads_begun_.load(std::memory_order_relaxed) != begun) return;
   Read(session, base::CoarseNowMs());
 }
@@ -149,7 +148,9 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   reads_begun_.fetch_add(1, std::memory_order_relaxed);
   const std::shared_ptr<const Snapshot> old = current();
   auto made = std::make_shared<Snapshot>();
-  if (!ReadConfig(session, &made->config).ok()) return;  // Locked: nothing changes yet.
+  if (!ReadConfig(session, &made->config).ok())
+    return;  // The tables are locked: nothing changes
+             // yet.
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const bool is_same = made->config == old->config;
   const bool is_stale = IsStale(now_ms);
@@ -219,7 +220,8 @@ std::shared_ptr<const Container> Catalog::MakeOne(engine::Session& session,
   return locked;
 }
 
-// A limit of lines: users who may write to the mapping tables could fill the disk otherwise.
+// The lines are limited, because users who may write to the mapping tables could otherwise fill the
+// disk.
 void Catalog::Log(const std::string& line) {
   const int64_t now_ms = base::CoarseNowMs();
   if (now_ms - logs_since_ms_ > kLogPeriodMs) {
@@ -250,7 +252,7 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
         (container->usable() ? " is in use" : " is disabled: " + container->problem));
   }
   for (const auto& expiring : made.expiring) {
-    // Commands on strings say by themselves what is wrong with the store, or that there is none.
+    // Commands on strings report themselves what is wrong with the store, or that there is none.
     if (expiring->definition.is_store) continue;
     const auto before = old.FindExpiring(expiring->name());
     report(before != nullptr ? before->problem : std::string(),

@@ -1,16 +1,16 @@
-// All containers and keyspaces as they are now: read from the mapping tables, published for every
+// All present containers and keyspaces: read from the mapping tables, and published for every
 // connection.
 //
-// Flow: before a turn a worker calls Refresh, or RefreshNow where the turn before met an unknown
-// name; a change makes a new Snapshot with a higher version; connections take it when they see the
+// Flow: before a turn a worker calls Refresh, or RefreshNow if the turn before met an unknown name;
+// a change makes a new Snapshot with a higher version; connections take it when they see the
 // version.
-// How soon: a change of the mapping tables, and of the mapped tables themselves, is seen by every
-// request that comes kMappingAgeMsMax (kTableAgeMsMax for the latter) after it, or later. A request
-// that meets a table which is no longer as its container says fails (IndexPin), and makes the next
-// Refresh look at all tables.
+// How soon: a change of the mapping tables is seen by every request that comes kMappingAgeMsMax
+// after it, or later; a change of the mapped tables themselves, after kTableAgeMsMax. A request
+// that meets a table which has changed since its container was made fails (IndexPin), and makes the
+// next Refresh look at all tables.
 // Threads: all; one at a time reads the tables, others go on with the current snapshot.
-// Errors: a definition that is wrong disables its container alone, and is logged once; the log gets
-//         no more than some lines a minute.
+// Errors: a definition that is wrong disables only its container, and is logged once; the log gets
+//         at most 100 lines a minute.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ namespace rowsocket::keyspace {
 /// What the keys that begin with a prefix mean.
 struct Keyspace {
   const KeyspaceDefinition* definition = nullptr;
-  /// kValue: the container that has the values; null: none has that name. kRow: the container that
-  /// says when rows expire; null: they never do.
+  /// kValue: the container of the values; null: no container has that name. kRow: the container
+  /// that says when rows expire; null: they never expire.
   const Container* container = nullptr;
 };
 
@@ -39,20 +39,21 @@ struct Snapshot {
   uint64_t version = 0;
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
-  const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
+  const Container* first = nullptr;  ///< The container of keys that name none: `default`, or the
+                                     ///< first one.
   /// Containers that only say when rows expire: those of RESP's keyspaces, and those of its store.
-  /// The name of each is its title, such as a keyspace's; no memcached key can name it.
+  /// Each is named by its title, such as that of a keyspace; no memcached key can name it.
   std::vector<std::shared_ptr<const Container>> expiring;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
 
-  /// Null: the rows of the keyspace do not expire.
+  /// The container that says when rows of the keyspace expire; null: they do not.
   std::shared_ptr<const Container> FindExpiring(std::string_view name) const;
 
   /// The keyspace with the longest prefix of the key; null: no prefix fits.
   const Keyspace* FindKeyspace(std::string_view key) const;
-  /// REQUIRES: nothing that the keyspaces point to changes any more.
+  /// Fills keyspaces_. REQUIRES: nothing that the keyspaces point to will change any more.
   void MakeKeyspaces();
 
  private:
@@ -65,24 +66,25 @@ class Catalog {
   explicit Catalog(std::function<void(const std::string&)> log);
 
   std::shared_ptr<const Snapshot> current() const;
-  /// The version of the current snapshot; cheap.
+  /// The version of the current snapshot; cheap to call.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// Reads the mapping tables again when they are due. REQUIRES: no turn is open in the session.
   void Refresh(engine::Session& session);
   /// Reads the mapping tables now, because requests have named unknown containers.
   void RefreshNow(engine::Session& session);
-  /// Whether it is some milliseconds since the mapping tables were read: soon enough for a request
-  /// that names a disabled container, whose definition may have been corrected.
+  /// Whether the mapping tables were read longer than a few milliseconds ago. A request that names
+  /// a disabled container, whose definition may have been corrected, then has them read again.
   bool MayBeBehind() const;
-  /// From now on the log is told where there are no containers.
+  /// Has the log told from now on if there are no containers.
   void ExpectContainers() { expects_containers_.store(true, std::memory_order_relaxed); }
-  /// From now on the store of RESP, where there is one, is among what expires.
+  /// Makes the store of RESP, if there is one, expire from now on.
   void FollowStore() {
     follows_store_.store(true, std::memory_order_relaxed);
     MarkStale();
   }
-  /// A request has shown that a mapped table has changed: the next Refresh looks at all of them.
+  /// Makes the next Refresh look at all mapped tables, because a request has shown that one has
+  /// changed.
   void MarkStale() { is_stale_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -101,11 +103,11 @@ class Catalog {
   std::atomic<bool> expects_containers_{false};
   std::atomic<bool> follows_store_{false};
   std::atomic<bool> is_stale_{false};
-  /// Until then MarkStale() has no effect: the last look that it caused found nothing changed.
+  /// Until then MarkStale() has no effect, because the last look that it caused found no change.
   std::atomic<int64_t> stale_counts_from_ms_{0};
   std::atomic<uint64_t> version_{0};
-  /// How often the mapping tables were read: whoever waited for another thread's read needs none of
-  /// its own.
+  /// How often the mapping tables were read. A thread that has waited for another thread's read
+  /// needs none of its own.
   std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.

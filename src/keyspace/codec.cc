@@ -9,19 +9,19 @@ namespace {
 constexpr char kEscape = '\\';
 constexpr std::string_view kNull = "\\N";
 
-/// Where the column at the front of `text` ends; it has `*escapes` escaped bytes.
+/// Where the first column of `text` ends; the column has `*escapes` escaped bytes.
 size_t ColumnEnd(std::string_view text, char separator, size_t* escapes) {
   *escapes = 0;
   size_t end = 0;
   for (; end < text.size() && text[end] != separator; ++end) {
     if (text[end] != kEscape) continue;
     ++*escapes;
-    ++end;  // The byte behind a backslash is no separator.
+    ++end;  // The byte after a backslash is no separator.
   }
   return end < text.size() ? end : text.size();
 }
 
-/// Takes the escapes out of a column. Null data where a backslash stands before another byte.
+/// Removes the escapes from a column. Null data: a backslash stands before another byte.
 std::string_view Unescape(std::string_view column, size_t escapes, char separator,
                           base::Arena& arena) {
   const std::span<char> bytes = arena.Allocate<char>(column.size() - escapes + 1);

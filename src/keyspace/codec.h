@@ -5,7 +5,7 @@
 //   column := "\N"  (NULL)  |  { byte | '\' separator | '\' '\' }
 // A separator is neither a backslash nor N.
 //
-// Exactly one text stands for a row: a backslash before anything else is refused, not guessed at.
+// Exactly one text stands for a row, so a backslash before anything else is refused.
 //
 // Threads: pure functions. Lifetime: parts are views of the text where nothing was escaped, of the
 // arena otherwise.

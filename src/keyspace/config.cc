@@ -13,10 +13,10 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// What ends a name in `fields`, where `;` and `|` may be part of a name.
+/// The bytes that end a name in `fields`; `;` and `|` may be part of a name there.
 constexpr std::string_view kFieldSeparators = ", ";
 
-/// Cells of a find, row by row; NULL is empty.
+/// Takes the cells of a find, row by row; NULL becomes empty.
 class Rows final : public model::RowSink {
  public:
   explicit Rows(size_t columns) : columns_(columns) {}
@@ -65,7 +65,7 @@ const MappingTable& KeyspaceTable() {
                                    "db_index", "fields", "if_absent", "read_only", "expires"}};
   return table;
 }
-/// The table that the script of an older version has made.
+/// The table of keyspaces as the script of an older version has made it.
 const MappingTable& KeyspaceTableWithoutExpiry() {
   static const MappingTable table = [] {
     MappingTable old = KeyspaceTable();
@@ -81,7 +81,7 @@ Outcome Open(engine::Session& session, const MappingTable& table,
                            index);
 }
 
-/// Reads one row more than is served, which shows that there are more.
+/// Reads one row more than is served, to see whether there are more.
 Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& index,
                 std::vector<Row>* rows) {
   if (index == nullptr) return {};
@@ -94,7 +94,7 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
   return outcome;
 }
 
-/// REQUIRES: the first column is that by which the rows are in order.
+/// Drops the rows beyond the limit. REQUIRES: the first column gives the order of the rows.
 void LeaveOut(const MappingTable& table, std::vector<Row>* rows, std::string* left_out) {
   if (rows->size() <= model::kContainersMax) return;
   rows->resize(model::kContainersMax);
@@ -126,7 +126,8 @@ void TakePolicies(const std::vector<Row>& rows, Options* options) {
 void TakeOption(const std::string& name, const std::string& value, Options* options) {
   constexpr std::string_view kDurability = "durability.";
   if (name == "separator") {
-    // The text of NULL is a backslash and N, which with this separator would also stand for one N.
+    // The separator must not be N: the text of NULL, a backslash and N, would then also mean an
+    // escaped N.
     const bool is_one = value.size() == 1 && value[0] != '\\' && value[0] != 'N' && value[0] > ' ';
     options->separator = is_one ? value[0] : '\0';
   } else if (name == "table_map_delimiter") {
@@ -185,8 +186,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
                    std::string(model::Name(opened.error.code)) +
                    "): run innodb_memcache.sql, which makes it";
   }
-  // The other tables may be missing: then all options have their defaults, and there are no
-  // keyspaces.
+  // If the other tables are missing, all options have their defaults, and there are no keyspaces.
   for (auto& [table, index] :
        {std::pair(&Policies(), &policies), std::pair(&ConfigOptions(), &options),
         std::pair(&KeyspaceTable(), &keyspaces)}) {

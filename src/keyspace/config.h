@@ -1,9 +1,9 @@
 // The rows of the mapping tables (schema innodb_memcache, and rowsocket.keyspaces), as they are.
 //
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
-// Threads: the session's. Limits: kContainersMax rows of each table; Config tells of further ones.
-// Errors: tables that cannot be read make a Config with a problem, never a failure; busy when
-// another session locks them.
+// Threads: the session's. Limits: kContainersMax rows of each table; Config says if there are more.
+// Errors: tables that cannot be read give a Config with a problem, and no error; busy when another
+// session locks them.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace rowsocket::keyspace {
 
-/// The schema of memcached's mapping tables, of which `containers` is one; MySQL's plugin has it.
+/// The schema of memcached's mapping tables, such as `containers`; MySQL's plugin has the same.
 inline constexpr std::string_view kContainersSchema = "innodb_memcache";
 /// The schema of the tables that MySQL's plugin does not have: RESP's keyspaces and store.
 inline constexpr std::string_view kRowsocketSchema = "rowsocket";
-/// The table of kRowsocketSchema with RESP's strings, those that are no item of a container.
+/// The table of kRowsocketSchema with RESP's strings, except those that are items of a container.
 inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`; NULL is empty.
 struct ContainerDefinition {
-  std::string name;  ///< Where `only_expires`: the title.
+  std::string name;  ///< The title, if `only_expires`.
   std::string db;
   std::string table;
   std::string key_columns;
@@ -33,10 +33,10 @@ struct ContainerDefinition {
   std::string cas_column;
   std::string expire_time_column;
   std::string index;
-  /// Made for the rows of a keyspace or for RESP's store, by no row of `containers`: the container
-  /// has a key and a time of expiry, and no value.
+  /// Made for the rows of a keyspace or for RESP's store, and not by a row of `containers`: the
+  /// container has a key and a time of expiry, and no value.
   bool only_expires = false;
-  bool is_store = false;  ///< RESP's store: expiry is in milliseconds, in which 0 is a moment.
+  bool is_store = false;  ///< RESP's store: its expiry is in milliseconds, where 0 is a moment.
 
   friend bool operator==(const ContainerDefinition&, const ContainerDefinition&) = default;
 };
@@ -49,25 +49,25 @@ struct KeyspaceDefinition {
   };
   std::string prefix;
   Kind kind = Kind::kValue;
-  std::string container;            ///< kValue: its name.
+  std::string container;            ///< kValue: the container's name.
   std::string db, table, index;     ///< kRow; no index: the primary key.
-  std::vector<std::string> fields;  ///< kRow: the columns that are fields; none: all.
+  std::vector<std::string> fields;  ///< kRow: the columns that are fields; empty: all.
   bool inserts = true;  ///< kRow: a command that sets fields makes a row where there is none.
   bool read_only = false;
-  std::string expires;  ///< kRow: the column that holds when a row expires; none: no row does.
+  std::string expires;  ///< kRow: the column that holds when a row expires; empty: no row does.
 
   friend bool operator==(const KeyspaceDefinition&, const KeyspaceDefinition&) = default;
 };
 
 /// The first row of `cache_policies`, and `config_options`.
 struct Options {
-  // Answers to requests whose policy is not innodb_only; empty: such requests are carried out.
+  // The error for requests whose policy forbids them; empty: such requests are carried out.
   std::string get_refusal;
   std::string set_refusal;
   std::string delete_refusal;
   std::string flush_refusal;
-  std::string policy_problem;  ///< Which policy has a value that means nothing here.
-  /// 0: the configured text is no separator, and containers of several columns cannot be used.
+  std::string policy_problem;  ///< Which policy has a value that is not served.
+  /// 0: the configured text is no separator, so that containers of several columns cannot be used.
   char separator = '|';
   std::string delimiter = ".";
   std::vector<std::string> relaxed;  ///< Containers with an option `durability.NAME` = relaxed.
@@ -80,12 +80,12 @@ struct Config {
   std::vector<KeyspaceDefinition> keyspaces;    ///< In the order of their prefixes.
   Options options;
   std::string problem;   ///< Why there are no containers.
-  std::string left_out;  ///< Which mapping tables have more rows than are read; empty: none has.
+  std::string left_out;  ///< Which mapping tables have more rows than are read; empty: none.
 
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// Whether a failure to open a table says nothing of the table: it is locked, or the session was
+/// Whether a failure to open a table says nothing about the table: it is locked, or the session was
 /// killed.
 inline bool TellsNothing(const engine::Outcome& outcome) {
   return outcome.result == engine::Outcome::Result::kBusy || model::EndsWait(outcome.error);
@@ -94,7 +94,8 @@ inline bool TellsNothing(const engine::Outcome& outcome) {
 /// The names in a list, without empty ones. `separators`: the bytes that end a name.
 std::vector<std::string> SplitNames(std::string_view text, std::string_view separators);
 
-/// REQUIRES: no turn is open. An outcome that is not ok leaves `*config` as it was.
+/// Reads the mapping tables. REQUIRES: no turn is open. An outcome that is not ok leaves `*config`
+/// as it was.
 engine::Outcome ReadConfig(engine::Session& session, Config* config);
 
 }  // namespace rowsocket::keyspace

@@ -13,22 +13,22 @@ using Kind = engine::ColumnFacts::Kind;
 
 namespace {
 
-/// What ends a name in `key_columns` and `value_columns`.
+/// The bytes that end a name in `key_columns` and `value_columns`.
 constexpr std::string_view kColumnSeparators = ",;| \t";
 constexpr uint32_t kMillisecondDecimals = 3;
 /// 9999-12-31 23:59:59.999999 and 2038-01-19 03:14:07.999999 in microseconds since 1970.
 constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
 constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
 
-/// A container in the making.
+/// Makes one container.
 class Maker {
  public:
   Maker(engine::Session& session, const ContainerDefinition& definition, const Container* before,
         Container* container)
       : session_(session), definition_(definition), before_(before), container_(*container) {}
 
-  /// Faults of the definition go into Container::problem. An outcome that is not ok says why the
-  /// table, or an index of it, could not be opened.
+  /// Makes the container; what is wrong with the definition goes into Container::problem. An
+  /// outcome that is not ok says why the table, or an index of it, could not be opened.
   Outcome Make() {
     if (definition_.only_expires) return MakeExpiring();
     key_columns_ = SplitNames(definition_.key_columns, kColumnSeparators);
@@ -74,8 +74,8 @@ class Maker {
     return true;
   }
 
-  /// A container of several columns is refused without a valid separator: with another separator
-  /// than the configured one clients would read and write other columns than they mean.
+  /// Refuses a container of several columns without a valid separator: with any other separator,
+  /// clients would read and write other columns than they mean.
   bool CheckSeparator() {
     if (container_.separator != '\0') return true;
     if (key_columns_.size() == 1 && value_columns_.size() == 1) return true;
@@ -118,8 +118,8 @@ class Maker {
     return outcome;
   }
 
-  /// Opens the unique index. Its requests fail while the table differs from what Look has seen,
-  /// once Look has run.
+  /// Opens the unique index. Once Look has run, requests fail while the table differs from what
+  /// Look has seen.
   Outcome Open(const std::vector<std::string>& columns, std::shared_ptr<engine::Index>* index) {
     return session_.OpenIndex(NamesOf(columns), index);
   }
@@ -178,7 +178,7 @@ class Maker {
     const engine::IndexFacts& facts = container_.pin->facts;
     if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
     if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
-    // The purge and flush_all go through the rows in this order.
+    // The purge and flush_all go through the rows in the order of the index.
     if (!facts.is_ordered) {
       return Wrong(
           "index " + definition_.index +
@@ -187,7 +187,7 @@ class Maker {
     return true;
   }
 
-  /// Any columns will do: a row is found by its key as SQL's `=` finds it.
+  /// Accepts a key of any columns, because a row is found by its key as SQL's `=` finds it.
   bool CheckExpiringKey() {
     if (!CheckIndex()) return false;
     const engine::IndexFacts& facts = container_.pin->facts;

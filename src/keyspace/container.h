@@ -1,7 +1,7 @@
-// One container: what a memcached key, value, cas and time of expiry are in one table.
+// One container: which columns of a table hold a memcached key, value, cas and time of expiry.
 //
 // Flow: MakeContainer turns a definition into a Container, whose `problem` says why it cannot be
-// used, if so; Catalog (catalog.h) publishes it.
+// used, if it cannot; Catalog (catalog.h) publishes it.
 // Threads: immutable once made, except for `state`, which is for all threads. Lifetime: shared; a
 // holder may use it after the mapping has changed.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace rowsocket::keyspace {
 
-/// Counts of the requests to a container; shared by all threads, so that `stats` can tell.
+/// Counts of the requests to a container, for `stats`; shared by all threads.
 struct ContainerCounters {
   std::atomic<uint64_t> hits{0};
   std::atomic<uint64_t> misses{0};
@@ -31,7 +31,8 @@ struct ContainerCounters {
 
 /// State that outlives a change of the definition, as long as the definition names the same table.
 struct ContainerState {
-  /// No two states ever have the same serial; the memory of one may be that of a later one.
+  /// Identifies the state: no two states ever have the same serial, but a later one may have the
+  /// same address.
   const uint64_t serial = NextSerial();
   ContainerCounters counters;
   /// When a delayed flush_all is due, in milliseconds since 1970; 0: no flush is delayed.
@@ -54,13 +55,14 @@ enum class ExpiryKind : uint8_t {
   kNone,
   kSeconds,       ///< Whole seconds since 1970: an integer column, or DECIMAL without decimals.
   kFraction,      ///< Seconds since 1970 with a fraction: DECIMAL with decimals.
-  kMilliseconds,  ///< Milliseconds since 1970, whether negative or 0: an integer column.
+  kMilliseconds,  ///< Milliseconds since 1970 in an integer column; 0 and negative numbers are
+                  ///< moments, too.
 };
 
 struct KeyPart {
   bool is_integer = false;
   bool pads = false;
-  size_t index_part = 0;  ///< Which part of the index it is.
+  size_t index_part = 0;  ///< Which part of the index this is.
 };
 
 /// The positions of the cells among the opened columns; kNone: not among them.
@@ -76,10 +78,10 @@ struct Layout {
 
 struct Container {
   ContainerDefinition definition;
-  std::string problem;  ///< Not empty: nothing below is of use.
-  /// The problem is that the table was locked, so that nothing is known of it yet.
+  std::string problem;  ///< Not empty: nothing below is valid.
+  /// The problem is only that the table was locked, so that nothing is known about it yet.
   bool is_locked = false;
-  std::shared_ptr<const engine::IndexPin> pin;  ///< The facts that the indexes below depend on.
+  std::shared_ptr<const engine::IndexPin> pin;  ///< The facts on which the indexes below depend.
   std::shared_ptr<ContainerState> state;
 
   char separator = '|';
@@ -93,11 +95,11 @@ struct Container {
   bool expiry_is_nullable = false;
   int64_t expiry_step_ms = 1;  ///< The smallest difference that the column holds.
   bool has_flags = false;
-  bool verifies_key = false;  ///< The key's columns may take another key for equal.
+  bool verifies_key = false;  ///< The key's columns may take different keys for equal.
   std::vector<KeyPart> key;   ///< In the order of key_columns.
   uint32_t values = 1;        ///< Value columns.
   bool keeps_bytes = true;    ///< Value columns return the bytes that were stored, or refuse them.
-  std::string expiry_index_name;  ///< An index that begins with the column of expiry; or empty.
+  std::string expiry_index_name;  ///< An index that begins with the column of expiry; empty: none.
 
   /// The unique index, opened with all columns.
   std::shared_ptr<engine::Index> full_index;
@@ -105,24 +107,25 @@ struct Container {
   /// The unique index, opened with the columns that a get without a cas needs.
   std::shared_ptr<engine::Index> get_index;
   Layout get_layout;
-  /// For going through all rows: the unique index, opened with the parts of the key in the index's
-  /// order, behind the column of expiry where there is one.
+  /// For going through all rows: the unique index, opened with the column of expiry, if there is
+  /// one, then the parts of the key in the index's order.
   std::shared_ptr<engine::Index> key_index;
-  /// For going through rows by their expiry: as key_index, of the index of expiry, whose finds can
-  /// have filters on the expiry. Null without such an index.
+  /// For going through rows by their expiry: the index of expiry, opened like key_index, with
+  /// filters on the expiry. Null without such an index.
   std::shared_ptr<engine::Index> expiry_index;
 
   const std::string& name() const { return definition.name; }
-  /// The name, and what has it.
+  /// The name, after the kind of thing that it names.
   std::string title() const {
     return definition.only_expires ? definition.name : "container " + definition.name;
   }
   bool usable() const { return problem.empty(); }
 };
 
-/// Never null. Outcome: not ok where nothing can be told of the table now, because it is locked, or
-/// the session was killed. `before`: the last container made of the same definition, or null; where
-/// the table is unchanged, the two share their indexes.
+/// Makes `*made`, which is never null afterwards. Returns an outcome that is not ok if nothing can
+/// be said about the table now, because it is locked, or the session was killed. `before`: the last
+/// container made from the same definition, or null; if the table is unchanged, the two share their
+/// indexes.
 engine::Outcome MakeContainer(engine::Session& session, const ContainerDefinition& definition,
                               const Options& options, std::shared_ptr<ContainerState> state,
                               const Container* before, std::shared_ptr<const Container>* made);

@@ -29,9 +29,8 @@ bool EndTurn(engine::Session& session, const Outcome& outcome) {
 
 namespace {
 
-/// Deletes the other rows with this key. The key has a NULL, so that any number of rows may have
-/// it. Rows are deleted in chunks, because an engine remembers all rows that one statement is to
-/// delete.
+/// Deletes all other rows with this key, which has a NULL, so that any number of rows may have it.
+/// Rows are deleted in chunks, because an engine remembers all rows that one statement deletes.
 Outcome DeleteEqual(const Container& container, engine::Session& session,
                     std::span<const model::Value> key) {
   model::Request request = DeleteRowsRequest();
@@ -51,8 +50,8 @@ Outcome DeleteEqual(const Container& container, engine::Session& session,
 
 }  // namespace
 
-// Deletes chunk by chunk, each behind the last key of the chunk before: otherwise each search would
-// pass over the rows that are deleted already.
+// Deletes in chunks, each after the last key of the chunk before: otherwise each search would pass
+// over the rows that are deleted already.
 Outcome DeleteAllRows(const Container& container, engine::Session& session) {
   model::Request request = DeleteRowsRequest();
   std::vector<FoundKey> chunk;

@@ -1,4 +1,4 @@
-// Deletes all rows of a container, and ends the turn of those who delete rows.
+// Deletes all rows of a container. Also ends turns that delete rows.
 //
 // Threads: the session's. Limits: kFlushChunkRows rows are found before they are deleted; all of
 // them in the turn's one transaction.
@@ -9,14 +9,14 @@
 
 namespace rowsocket::keyspace {
 
-/// The request that says that all rows are deleted: to the executor, and to whoever judges rights.
+/// The request by which the executor, and the check of rights, know that all rows are deleted.
 model::Request DeleteRowsRequest();
 
-/// Ends the turn by what its work has come to; false: nothing of it lasts.
+/// Commits the turn, or rolls it back if its work has failed. False: none of its changes lasts.
 /// REQUIRES: a turn is open.
 bool EndTurn(engine::Session& session, const engine::Outcome& outcome);
 
-/// REQUIRES: a turn that writes is open.
+/// Deletes all rows of the container. REQUIRES: a turn that writes is open.
 engine::Outcome DeleteAllRows(const Container& container, engine::Session& session);
 
 }  // namespace rowsocket::keyspace

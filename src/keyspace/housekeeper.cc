@@ -14,10 +14,10 @@ using engine::Outcome;
 
 namespace {
 
-// Whoever may write to innodb_memcache.containers can name any table there, so that the account of
-// the port has to have the right to delete from the table. The keys and moments that the deletion
-// goes by are the library's own business. Before the account's role is known the account could seem
-// to lack the right.
+// A user who may write to innodb_memcache.containers can name any table there, so the account of
+// the port needs the right to delete from the table. (It needs no right to read the keys and
+// moments by which the library finds the rows.) Until the account's role is known, the account
+// could wrongly seem to lack the right.
 Outcome MayEmpty(engine::Session& session, const Container& container,
                  const HousekeeperSettings& settings) {
   if (settings.account != nullptr && !settings.account->knows_role())
@@ -62,9 +62,9 @@ std::shared_ptr<const HousekeeperRules> Housekeeper::Rules() {
 
 void Housekeeper::Loop(engine::Session& session) {
   exec::DescribeSession(session, [] { return "mode=housekeeping"; });
-  // No client waits for this thread. Workers read the mapping tables, too, and repair none. The
-  // wait lane's threads repair a table only for a request that is executed on it. So without the
-  // housekeeper the mapping tables would stay as a crash has left them.
+  // No client waits for this thread, so it may take the time to repair tables. Workers, which read
+  // the mapping tables, too, repair none, and the wait lane repairs only a table on which a request
+  // is executed: without the housekeeper the mapping tables would stay as a crash has left them.
   session.AllowRepairs();
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {
@@ -77,14 +77,14 @@ void Housekeeper::Loop(engine::Session& session) {
   }
 }
 
-// The difference of kNever and a time before 1970 has no room in 64 bits.
+// The difference of kNever and a time before 1970 does not fit into 64 bits.
 int64_t Housekeeper::PauseMs(int64_t next_flush_ms, int64_t now_ms, bool has_more) {
   const int64_t longest_ms = has_more ? model::kPurgeTickMs : model::kPurgeIdleMs;
   if (next_flush_ms >= now_ms + longest_ms) return longest_ms;
   return std::max<int64_t>(next_flush_ms - now_ms, 1);
 }
 
-// Where memory runs out the round is over, and the next one begins anew.
+// If memory runs out, the round is over, and the next one begins anew.
 bool Housekeeper::RunOnce(engine::Session& session) {
   try {
     return Round(session);
@@ -136,7 +136,9 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
   const int64_t now_ms = keyspaces_.NowMs();
   const int64_t due_ms = std::max(at_ms, UpkeepOf(*container).flush_again_ms);
   if (now_ms < due_ms) return keyspaces_.FlushIsDueAt(due_ms);
-  if (flush_.thread.joinable()) return;  // Another flush is under way: a later round begins this.
+  if (flush_.thread.joinable())
+    return;  // Another flush is under way: a later round begins this
+             // one.
   flush_.container = container;
   flush_.at_ms = at_ms;
   flush_.flushed = false;
@@ -148,9 +150,9 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
     UpkeepOf(*container).flush_again_ms = now_ms + model::kFlushRetryMs;
 }
 
-// Drops a flush that is due on a server that has become a replica since the flush was asked for,
-// whose container is disabled, or whose rows cannot be deleted. A flush kept for a later failover,
-// or for the day on which the container is mended, would delete what has been written meanwhile.
+// Drops a due flush if the server has become a replica since the flush was asked for, the container
+// is disabled, or its rows cannot be deleted. If the flush were kept for a later failover, or until
+// the container works again, it would delete what was written meanwhile.
 void Housekeeper::DropDueFlush(const Container& container, std::string_view why) {
   int64_t at_ms = container.state->flush_at_ms.load();
   if (at_ms == 0) return;
@@ -160,8 +162,9 @@ void Housekeeper::DropDueFlush(const Container& container, std::string_view why)
                  " is dropped: " + std::string(why));
 }
 
-// A flush waits for a locked row as long as any request does, while the purge goes on. Where memory
-// runs out it has failed for a reason that may pass, as FlushDue has noted.
+// A flush waits for a locked row as long as any request does, while the purge goes on. If memory
+// runs out, the flush counts as failed for a reason that may pass, which FlushDue has noted
+// beforehand.
 void Housekeeper::Flush(engine::Session& session, const Container& container) {
   exec::DescribeSession(session, [] { return "mode=housekeeping, flush_all"; });
   try {
@@ -185,13 +188,13 @@ void Housekeeper::AwaitFlush() {
   try {
     NoteFlush();
   } catch (const std::bad_alloc&) {
-    // The flush is dropped without a line in the log, or due still.
+    // The flush is dropped without a line in the log, or stays due.
   }
   flush_.container.reset();
 }
 
-// Clears the due time of a flush that is done, unless a later flush has replaced it. A flush that
-// failed by a lock, or by an end from outside, is tried again for a while.
+// Clears the due time of a flush that has succeeded, unless a later flush has replaced it. A flush
+// that has failed because of a lock, or was interrupted, is tried again for a while.
 void Housekeeper::NoteFlush() {
   const int64_t now_ms = keyspaces_.NowMs();
   const bool may_pass = flush_.error.ok() || model::EndsWait(flush_.error) ||
@@ -214,7 +217,7 @@ void Housekeeper::NoteFlush() {
 
 bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
                            const HousekeeperSettings& settings, Upkeep* upkeep) {
-  // No row of a mapping table names the store: it is the library's own, as the tokens are.
+  // The store is the library's own table, like that of tokens: no row of a mapping table names it.
   if (settings.account == nullptr || container.definition.is_store) return true;
   session.BeginTurn(false);
   const Outcome verdict = MayEmpty(session, container, settings);

@@ -1,14 +1,14 @@
 // The thread that removes expired rows, and carries out delayed flushes.
 //
-// Flow: wakes every kPurgeTickMs while there is something to remove, else every kPurgeIdleMs, and
-// when a flush is due. Each round removes a chunk of each container (purge.h), in a transaction of
-// its own, so that other writers and replicas are not held up. A purge passes over a row that is
-// locked; a flush waits for the row, as a flush without a delay does. The thread removes
-// nothing while Settings::why_no_housekeeping has a reason, as on a replica, which waits for the
-// changes of its source.
+// Flow: wakes every kPurgeTickMs while there is something to remove, otherwise every kPurgeIdleMs,
+// and when a flush is due. Each round removes a chunk of each container (purge.h), in a transaction
+// of its own, so that other writers and replicas are not held up. A purge passes over a row that is
+// locked; a flush waits for the row, as a flush without a delay does. The thread removes nothing
+// while Settings::why_no_housekeeping has a reason, as on a replica, which waits for the changes of
+// its source.
 // Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
-// container. Errors: what fails, as where memory runs out, is tried again later, but for a flush
-// that cannot be done, which is dropped.
+// container. Errors: work that fails, for lack of memory for instance, is tried again later, except
+// a flush that can never succeed, which is dropped.
 #pragma once
 
 #include <atomic>
@@ -32,10 +32,11 @@ struct HousekeeperSettings {
   std::shared_ptr<const model::Account> account;
   const char* account_variable = "";         ///< The variable that names the account, for the log.
   unsigned rows_per_second = 0;              ///< Removed from one container; 0: expired rows stay.
-  std::function<void(uint64_t rows)> count;  ///< Is told what was purged. Null: nobody.
+  std::function<void(uint64_t rows)> count;  ///< Is called with the number of purged rows. May be
+                                             ///< null.
 };
 
-/// The settings of the plugins by which the one housekeeper works.
+/// The settings that the plugins give to their one housekeeper.
 struct HousekeeperRules {
   HousekeeperSettings containers;  ///< For items of memcached's containers, and their flushes.
   HousekeeperSettings resp;        ///< For rows of RESP's keyspaces, and its strings.
@@ -51,17 +52,18 @@ class Housekeeper {
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
 
-  /// False when no thread can be had.
+  /// Starts the thread. False when the system gives none.
   bool Start();
   void Stop();
-  /// Other rules hold from the next round on. Those before may be in use until Stop.
+  /// Takes new rules, which hold from the next round on. The former ones may be in use until Stop.
   void Follow(HousekeeperRules rules);
 
-  /// One round over all containers, for tests. True when there may be more to do.
+  /// Makes one round over all containers, for tests. True when there may be more to do.
   bool RunOnce(engine::Session& session);
-  /// Waits until a flush that a round has begun has ended. For tests, too.
+  /// Waits until a flush that a round has begun has ended. Tests use it, too.
   void AwaitFlush();
-  /// How long to pause behind a round. `next_flush_ms` may be kNever, and the clock before 1970.
+  /// How long to pause after a round. `next_flush_ms` may be kNever, and the clock may be before
+  /// 1970.
   static int64_t PauseMs(int64_t next_flush_ms, int64_t now_ms, bool has_more);
 
  private:
@@ -70,7 +72,8 @@ class Housekeeper {
   struct Upkeep {
     keyspace::Purge purge;
     bool has_more = true;        ///< The last round may have left expired rows.
-    uint64_t thousandths = 0;    ///< Thousandths of a row that earlier rounds have left over.
+    uint64_t thousandths = 0;    ///< Thousandths of a row by which earlier rounds have fallen short
+                                 ///< of the rate.
     int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
     bool was_denied = false;     ///< The log says already that the account may not delete.
   };
@@ -95,22 +98,22 @@ class Housekeeper {
 
   Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;
-  /// By ContainerDefinition::only_expires and the name: whoever names a container may give it the
-  /// title of a keyspace.
+  /// By ContainerDefinition::only_expires and the name, because a container may be given a name
+  /// that is also the title of a keyspace.
   std::map<std::pair<bool, std::string>, Upkeep> upkeep_;
 
-  /// The flush that is under way, on a thread of its own: it may wait for a row.
+  /// The flush that is under way, on a thread of its own, because it may wait for a row.
   struct FlushUnderWay {
     exec::SessionThread thread;
     ContainerPtr container;
     int64_t at_ms = 0;
     // Written by the flush's thread until that has ended:
     bool flushed = false;
-    model::Error error;  ///< Why it is not flushed; no error: for a reason that may pass.
+    model::Error error;  ///< Why it has failed; no error: for a reason that may pass.
   };
   FlushUnderWay flush_;
 
-  base::Mutex mutex_;  ///< The housekeeper sleeps with it, until wake_.
+  base::Mutex mutex_;  ///< The mutex of wake_, on which the housekeeper sleeps.
   std::shared_ptr<const HousekeeperRules> rules_ GUARDED_BY(mutex_);
   base::Condition wake_;
   std::atomic<bool> stopping_{false};  ///< Written under the mutex.

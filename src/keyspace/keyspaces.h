@@ -1,5 +1,5 @@
-// The keyspaces of a server, which the frontends of all protocols share: the catalog, the time that
-// expiry is compared with, the cas that changes give, and the flushes that are still to come.
+// The keyspaces of a server, which the frontends of all protocols share: the catalog, the clock of
+// expiry, the cas of the next change, and when the next delayed flush is due.
 //
 // Threads: all.
 #pragma once
@@ -19,9 +19,9 @@ namespace rowsocket::keyspace {
 
 struct Settings {
   std::function<void(const std::string&)> log;
-  /// How many seconds the server's time zone is ahead of UTC at a time. Null: 0.
+  /// By how many seconds the server's time zone is ahead of UTC at a moment. Null: 0.
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
-  /// Why the housekeeper may change nothing now, since its changes would be this server's alone,
+  /// Why the housekeeper may not change anything now (only this server would have its changes),
   /// with the variable to set; empty: it may. Null: it always may.
   std::function<std::string_view()> why_no_housekeeping;
 };
@@ -31,29 +31,31 @@ class Keyspaces {
   explicit Keyspaces(Settings settings)
       : catalog(settings.log), log(settings.log), settings_(std::move(settings)) {}
 
-  /// Milliseconds since 1970.
+  /// The present time by the clock of expiry, in milliseconds since 1970.
   int64_t NowMs() const {
     const std::atomic<int64_t>* const ahead = clock_ahead_ms_.load(std::memory_order_relaxed);
     return WallClockMs() + (ahead != nullptr ? ahead->load(std::memory_order_relaxed) : 0);
   }
-  /// For tests of expiry: how much the clock is ahead. Lifetime: as long as this object.
+  /// Sets how much the clock of expiry is ahead, for tests. `*ms` lives as long as this object.
   void SetClockAhead(const std::atomic<int64_t>* ms) { clock_ahead_ms_ = ms; }
-  /// How much the server's time of day is ahead of UTC.
+  /// By how much the server's time of day is ahead of UTC.
   int64_t UtcOffsetMs() const;
-  /// A cas that is later than `old`: microseconds of the server's time of day, as the column has
-  /// them. After the largest cas it is the clock's time again: otherwise no item could be
-  /// changed any more.
+  /// A cas that is later than `old`: microseconds of the server's time of day, as the column holds
+  /// them. After the largest cas it is the clock's time again, because items that have the largest
+  /// cas could otherwise never be changed.
   uint64_t NextCas(uint64_t old, uint64_t largest) const;
-  /// REQUIRES: the container has a cas column.
+  /// The largest cas that the container's column can hold. REQUIRES: the container has a cas
+  /// column.
   uint64_t LargestCas(const Container& container) const;
-  /// Makes the housekeeper look at flushes at this time.
+  /// Makes the housekeeper look at delayed flushes at this time.
   void FlushIsDueAt(int64_t at_ms) {
     int64_t next = next_flush_ms_.load();
     while (at_ms < next && !next_flush_ms_.compare_exchange_weak(next, at_ms)) {
     }
   }
   int64_t next_flush_ms() const { return next_flush_ms_.load(); }
-  /// The housekeeper has looked at all of them: those to come are told again.
+  /// Forgets when the next flush is due. The housekeeper then looks at all containers, which notes
+  /// it anew.
   void ForgetFlushes() { next_flush_ms_.store(kNever); }
 
   std::string_view WhyNoHousekeeping() const {
@@ -68,9 +70,10 @@ class Keyspaces {
   const Settings settings_;
   std::atomic<const std::atomic<int64_t>*> clock_ahead_ms_{nullptr};
   std::atomic<int64_t> next_flush_ms_{kNever};  ///< The earliest flush to come.
-  /// How far the server's time of day is ahead of UTC, as it was found in utc_offset_minute_.
+  /// By how much the server's time of day is ahead of UTC, as found in utc_offset_minute_.
   mutable std::atomic<int64_t> utc_offset_s_{0};
-  /// How far it will be ahead at the moment when TIMESTAMP ends, as found in utc_offset_minute_.
+  /// By how much it will be ahead at the moment when TIMESTAMP ends, as found in
+  /// utc_offset_minute_.
   mutable std::atomic<int64_t> utc_offset_at_max_s_{0};
   mutable std::atomic<int64_t> utc_offset_minute_{-1};
 };

@@ -19,7 +19,7 @@ namespace {
 
 constexpr model::Value kZero{std::string_view("0")};
 
-/// Deletes a row that is still expired.
+/// Deletes the row if it still has expired.
 class PurgeEditor final : public model::RowEditor {
  public:
   PurgeEditor(const Container& container, int64_t now_ms)
@@ -46,8 +46,8 @@ bool MayDelete(const FoundKey& row, const Container& container, int64_t now_ms) 
   return ExpiryFromCell(ExpiryCell(row), container) <= now_ms && !row.has_null();
 }
 
-/// Whether other rows would fail like this one. Unknown failures count as failures of the row: then
-/// a round costs one failure for each row, and no row keeps those behind it from being deleted.
+/// Whether other rows would fail like this one. Unknown failures count as failures of the row: a
+/// round may then cost one failure for each row, but no row keeps later ones from being deleted.
 bool IsOfTheTable(const Outcome& failed) {
   using model::ErrorCode;
   const ErrorCode code = failed.error.code;
@@ -59,7 +59,7 @@ bool IsOfTheTable(const Outcome& failed) {
   return model::IsOfTable(failed.error.number);
 }
 
-/// The moment as the column holds it, rounded down so that no later moment is before it.
+/// The moment as the column holds it, rounded down, so that no later moment counts as passed.
 model::Value NowToCell(int64_t now_ms, const Container& container, TextRoom* room) {
   constexpr int64_t kMsPerSecond = 1000;
   if (container.expiry == ExpiryKind::kSeconds) now_ms -= now_ms % kMsPerSecond;
@@ -80,15 +80,16 @@ Outcome DeleteRow(engine::Session& session, const Container& container, const Fo
 struct Deletion {
   uint64_t rows = 0;
   bool is_whole = false;      ///< All rows were tried.
-  bool is_too_large = false;  ///< Too large for one transaction: max_binlog_cache_size.
+  bool is_too_large = false;  ///< The rows were too many for one transaction
+                              ///< (max_binlog_cache_size).
   /// The position of a row whose lock, held by another session, has cost the transaction.
   std::optional<size_t> lost_at = std::nullopt;
 };
 
 /// Deletes the rows from `begin` to `end` in one transaction. An edit that succeeds may have
-/// deleted nothing: another session was first, or the text of the key does not find the row (a
-/// FLOAT, a TIMESTAMP in an hour that comes twice). Such a row counts as one that stays: otherwise
-/// each round would find it again.
+/// deleted nothing: another session was faster, or the text of the key does not find the row (a
+/// FLOAT, a TIMESTAMP in an hour that comes twice). Such a row counts as one that stays, because
+/// otherwise each round would find it again.
 Deletion DeletePart(engine::Session& session, const Container& container, int64_t now_ms,
                     std::span<const FoundKey> rows, size_t begin, size_t end,
                     std::vector<bool>* is_gone) {
@@ -116,7 +117,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
 
 /// Deletes the rows in one transaction. With innodb_rollback_on_timeout a row that another session
 /// has locked costs the transaction: the rows before it are then deleted again, in a transaction of
-/// their own, and those behind it in the next one.
+/// their own, and those after it in the next one.
 Deletion DeleteRows(engine::Session& session, const Container& container, int64_t now_ms,
                     std::span<const FoundKey> rows, std::vector<bool>* is_gone) {
   Deletion all{0, true};
@@ -130,7 +131,7 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
     }
     all.rows += part.rows;
     if (!part.lost_at && !part.is_whole) return {all.rows, false, part.is_too_large};
-    // The row that is left out is the one that has cost the transaction.
+    // The row that has cost the transaction is left out.
     begin = part.lost_at ? begin + 1 : end + 1;
     end = rows.size();
   }
@@ -163,7 +164,7 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   if (std::ranges::any_of(chunk.rows, may_delete)) {
     deletion = DeleteRows(session, container, now_ms, chunk.rows, &chunk.is_gone);
   }
-  // A row that alone is too large for a transaction stays: SQL has to delete it.
+  // A row that is too large for a transaction even alone stays: it has to be deleted by SQL.
   const bool stays = deletion.is_too_large && limit == 1;
   if (!deletion.is_whole && !stays) {
     position_ = before;
@@ -176,7 +177,7 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   return {deletion.rows, !chunk.is_last};
 }
 
-// Only an index of expiry has the rows of a moment one behind the other.
+// Only in an index of expiry are the rows of a moment next to each other.
 void Purge::GoOnBehind(const Container& container, const Chunk& chunk, const Position& before,
                        int64_t now_ms) {
   const bool by_expiry = container.expiry_index != nullptr;
@@ -202,7 +203,7 @@ void Purge::GoOnBehind(const Container& container, const Chunk& chunk, const Pos
     position_ = {*last, left_behind, is_past_zero, false};
 }
 
-// Where as many moments are kept as may be, the one that was noted first gives way.
+// If there is no room for another moment, the one that was noted first is forgotten.
 void Purge::EndMoment(const FoundKey& row, uint64_t left_behind, int64_t now_ms) {
   if (left_behind < model::kPurgeStuckRows) return;
   const auto same = std::ranges::find(stuck_, row.expiry, &StuckMoment::expiry);
@@ -242,9 +243,9 @@ bool Purge::Find(engine::Session& session, const Container& container, int64_t n
   return EndTurn(session, outcome);
 }
 
-// Searches two ranges of the index, between which are the rows that never expire: moments before
-// 1970, which only SQL writes, and moments since. In a column of milliseconds 0 is a moment like
-// others, and all of them are one range.
+// Searches two ranges of the index: moments before 1970, which only SQL writes, and moments since.
+// Between them are the rows that never expire. In a column of milliseconds 0 is a moment like
+// others, so that there is one range.
 Outcome Purge::FindByExpiry(engine::Session& session, const Container& container, int64_t now_ms,
                             size_t rows_max, Chunk* chunk) {
   KeyCollector found(container);

@@ -1,7 +1,7 @@
 // What the cells of a container's row mean: value, flags, cas and expiry of an item.
 //
 // Flow: one RowView a row; Take for each cell, in the order of the layout; then the accessors.
-// Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` where a container has
+// Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` if the container has
 // several value columns.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace rowsocket::keyspace {
 
 class RowView {
  public:
-  /// `joined`: room for a value of several columns. `key`: the key that was asked for, with which
-  /// the row's own is compared where the index may take another key for equal (is_there).
+  /// `joined`: room for a value of several columns. `key`: the requested key. If the index may take
+  /// different keys for equal, the row's own key is compared with it (is_there).
   RowView(const Container& container, const RowKey& key, const Layout& layout, base::Buffer& joined)
       : container_(container), key_(key), layout_(layout), joined_(joined) {}
 
@@ -31,8 +31,8 @@ class RowView {
     cas_ = 0;
   }
 
-  /// The next cell. True when it was the row's last; the view is then complete, and a value of one
-  /// column valid for as long as the cell is.
+  /// Takes the next cell. True when it was the row's last: the view is then complete. A value of
+  /// one column is valid as long as its cell.
   bool Take(const model::Value& cell) {
     const uint32_t at = at_++;
     if (at >= layout_.value) return TakeValue(cell, at - layout_.value);
@@ -47,7 +47,7 @@ class RowView {
   int64_t expiry_ms() const { return expiry_ms_; }
   uint32_t flags() const { return flags_; }
   std::string_view value() const { return value_; }
-  /// Never 0. REQUIRES: the layout has the column, if the container has one.
+  /// The item's cas, never 0. REQUIRES: if the container has a cas column, the layout has it.
   uint64_t cas() const {
     return container_.cas_kind == CasKind::kHash ? CasOfContent(flags_, value_) : cas_;
   }

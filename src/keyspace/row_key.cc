@@ -6,7 +6,7 @@ namespace rowsocket::keyspace {
 
 namespace {
 
-/// Whether an integer is written as its column shows it, so that no two keys mean the same row.
+/// Whether an integer is written as its column shows it, so that no two keys name the same row.
 bool IsCanonicalInteger(std::string_view text) {
   if (text.starts_with('-'))
     text.remove_prefix(1);

@@ -1,4 +1,4 @@
-// Which row of a container a key means.
+// Which row of a container a key names.
 //
 // Threads: pure functions. Lifetime: views of the key and of the arena.
 #pragma once
@@ -17,8 +17,8 @@ struct RowKey {
   std::span<const model::Value> columns;  ///< One value for each of key_columns.
 };
 
-/// False: the key's columns cannot hold the text, so that no row has it. REQUIRES: the container is
-/// usable.
+/// Splits a key into the values of its columns. False: the columns cannot hold the text, so that no
+/// row has it. REQUIRES: the container is usable.
 bool ParseRowKey(std::string_view text, const Container& container, base::Arena& arena,
                  RowKey* key);
 

@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t kMsPerSecond = 1000;
 constexpr uint64_t kUsPerSecond = 1'000'000;
 constexpr uint64_t kSecondsPerDay = 86'400;
-/// Later than any date that a column holds, and far from the end of the type: 17 digits of seconds.
+/// Later than any date that a column can hold, and far from the end of the type.
 constexpr int64_t kLastMs = 9'000'000'000'000'000'000;
-/// What a moment before 1970 counts as: long past, and not 0, which in a column means never.
+/// What a moment before 1970 is read as: long past, but not 0, which in a column means never.
 constexpr int64_t kLongAgoMs = kMsPerSecond;
 
 int64_t NowIn(uint64_t per_second) {
@@ -65,7 +65,7 @@ void DateOf(uint64_t days, unsigned* year, unsigned* month, unsigned* day) {
   *year = static_cast<unsigned>(era * 400 + year_of_era + (*month <= 2));
 }
 
-/// `YYYY-MM-DD HH:MM:SS.ffffff` as microseconds since 1970; 0 where the text is no such time.
+/// `YYYY-MM-DD HH:MM:SS.ffffff` as microseconds since 1970; 0 if the text is no such time.
 uint64_t TimeFromText(std::string_view text) {
   uint64_t parts[6];
   constexpr size_t kDigits[] = {4, 2, 2, 2, 2, 2};
@@ -83,7 +83,7 @@ uint64_t TimeFromText(std::string_view text) {
   return seconds * kUsPerSecond + micros;
 }
 
-/// What a StillClock of this thread shows; 0: there is none.
+/// The moment of this thread's StillClock; 0: there is none.
 thread_local int64_t still_ms = 0;
 
 uint64_t Mix(uint64_t hash, uint64_t word) {

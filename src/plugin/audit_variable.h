@@ -12,7 +12,7 @@
 
 namespace rowsocket::plugin {
 
-/// False: the value is none of a switch.
+/// Reads the value of a switch. False: it is neither ON nor OFF.
 inline bool ParseSwitch(st_mysql_value* value, bool* is_on) {
   if (value->value_type(value) == MYSQL_VALUE_TYPE_STRING) {
     char room[8];
@@ -38,7 +38,7 @@ inline int CheckAudit(MYSQL_THD, SystemVariable*, void* save, st_mysql_value* va
   *static_cast<ServerBool*>(save) = is_on;
   return 0;
 }
-/// By this name the generated declarations ask for it.
+/// The name by which the generated declarations refer to CheckAudit.
 inline constexpr auto kCheckAudit = CheckAudit;
 
 }  // namespace rowsocket::plugin

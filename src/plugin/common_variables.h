@@ -1,10 +1,10 @@
 // What the system variables of the plugins have in common. Their declarations are generated from
-// spec/variables.tsv: `values`, what the server has set, and `sys_vars`, the list that it is given.
+// spec/variables.tsv: `values`, which the server sets, and `sys_vars`, the list that it gets.
 //
 // Flow: the server sets `values`; a plugin that starts takes a copy of them.
 // Threads: the server sets a variable under its own lock, and may do so while workers read: they
-// read a copy, but for those of the type bool that spec/variables.tsv marks `global` or `checked`,
-// which are one byte.
+// read a copy, except of variables of the type bool that spec/variables.tsv marks `global` or
+// `checked`, which are one byte.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,8 @@ struct CommonVariables {
   model::Limits limits;
 };
 
-/// `account_limits` takes the values of two variables, which SET GLOBAL changes from then on.
+/// Copies the variables. `account_limits` gets the values of two variables, which SET GLOBAL
+/// changes directly from then on.
 template <typename Values>
 void TakeCommon(const Values& values, exec::AccountLimitSettings* account_limits,
                 CommonVariables* taken) {

@@ -9,16 +9,16 @@ namespace rowsocket::plugin {
 
 namespace {
 
-// The server keeps the rows of the statement in memory as long as their columns may be, by three
-// bytes a character, and those of more than max_heap_table_size on disk: 10,000 connections have
-// room in its default of 16 MiB.
+// The server keeps the rows of the statement in memory at their full width, three bytes a
+// character, and on disk beyond max_heap_table_size. So the columns are narrow enough that 10,000
+// connections fit into its default of 16 MiB.
 constexpr uint kWordMax = 16;     ///< A plugin, a port, a state or a version of TLS.
 constexpr uint kAddressMax = 45;  ///< An IPv6 address.
 constexpr uint kCipherMax = 32;
 constexpr uint kAccountMax = 128 + 1 + 64;  ///< user@host; a longer host is cut.
 constexpr uint kSubjectMax = 96;            ///< A longer subject is cut, and so are longer names.
 constexpr uint kNameShownMax = 64;
-/// The places of these columns.
+/// The positions of these columns.
 constexpr uint kAddress = 3, kPort = 4;
 
 SchemaColumn connection_columns[] = {

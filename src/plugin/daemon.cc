@@ -23,7 +23,7 @@ namespace rowsocket::plugin {
 
 namespace {
 
-/// Shared by all plugins, because a row may be written through one plugin while it is read through
+/// What all plugins share, because a row may be written through one plugin while it is read through
 /// another.
 struct SharedByPlugins {
   engine::IndexRegistry indexes;
@@ -37,7 +37,7 @@ SharedByPlugins& Shared() {
 
 thread_local ShownCounters shown;
 
-/// Keeps the library in memory for good, also when the server closes it.
+/// Keeps the library in memory for good, even after the server has closed it.
 bool PinLibrary() {
   Dl_info self;
   return dladdr(reinterpret_cast<void*>(&PinLibrary), &self) != 0 && self.dli_fname != nullptr &&
@@ -83,7 +83,7 @@ class Daemon::Running {
     return protocol_->StartHousekeeper(*sessions_, error);
   }
 
-  /// Frees the ports; connections and threads go on to their end.
+  /// Frees the ports; connections and threads end later.
   void BeginStop() {
     for (auto& port : ports_) {
       port->AskToStop();
@@ -93,8 +93,8 @@ class Daemon::Running {
   }
 
   void Stop() {
-    // Workers first: one that does not know that it is to stop would answer the requests that fail
-    // for want of a session.
+    // Workers are told first: a worker that does not know that it is to stop would answer requests
+    // that fail only for lack of a session.
     for (auto& port : ports_) port->AskToStop();
     if (sessions_ != nullptr) sessions_->Stop();
     protocol_->StopHousekeeper();
@@ -107,7 +107,7 @@ class Daemon::Running {
     lane_.reset();
   }
 
-  /// Asks all workers; they answer in their own time.
+  /// Asks all workers for their connections; they add them to the list in their own time.
   std::shared_ptr<exec::ConnectionList> ListConnections(bool has_addresses) {
     size_t workers = 0;
     for (const auto& port : ports_) workers += port->workers();
@@ -228,8 +228,8 @@ int Daemon::Deinit() {
   return 0;
 }
 
-// UNINSTALL is a statement in the order of a Galera cluster. A worker whose commit is ordered
-// behind it ends only when UNINSTALL has ended, which therefore must not wait for the worker.
+// UNINSTALL is a statement in the order of a Galera cluster. A worker whose commit is ordered after
+// it ends only when UNINSTALL has ended, so UNINSTALL must not wait for the worker.
 void Daemon::StopLater(std::unique_ptr<Running> stopping) {
   stopping->BeginStop();
   const char* const name = descriptor_.name;
@@ -278,7 +278,8 @@ exec::Usage::Accounts Daemon::UsageOfAccounts() {
   return running_ != nullptr ? running_->usage().accounts() : exec::Usage::Accounts();
 }
 
-// Without memory to read them, all counters are shown as 0: an exception would end the server.
+// Without memory to read the counters, all are shown as 0, because an exception would end the
+// server.
 void Daemon::Show(StatusVariable* var) {
   const base::MutexLock lock(mutex_);
   try {

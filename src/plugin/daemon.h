@@ -1,9 +1,8 @@
-// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says of the plugin.
-// This is the one composition root of the library: it puts sessions, lane, ports and frontends
-// together.
+// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says about it. This is
+// the one composition root of the library: it puts sessions, lane, ports and frontends together.
 //
-// Flow: the server calls Init and Deinit; Init makes the protocol of the descriptor and a Running
-//       of what the protocol wants.
+// Flow: the server calls Init and Deinit; Init makes the descriptor's protocol, and a Running from
+//       what the protocol wants.
 // Threads: Init and Deinit from the server's plugin code, one after the other; all else from any.
 // Errors: a start that fails is reported to the server's log and to the client that asked for it.
 #pragma once
@@ -23,31 +22,32 @@ class Daemon {
   explicit Daemon(const Descriptor& descriptor);
   ~Daemon();
 
-  /// Returns 0, or 1 where the plugin cannot start. Where the server only installs its tables,
-  /// nothing runs.
+  /// Starts the plugin. Returns 0, or 1 if it cannot start. If the server only installs its tables,
+  /// nothing is started.
   int Init();
   int Deinit();
   void Show(StatusVariable* var);
-  /// All connections; little is known of those whose workers are in a long turn.
+  /// All connections; little is known about those whose workers are in a long turn.
   std::vector<exec::ConnectionInfo> Connections(bool has_addresses);
   /// The latencies of the plugin's ports; none while it does not run.
   std::vector<exec::LatencyRow> Latency();
-  /// The hot rows of the last so many seconds (exec::HotRows::Top).
+  /// The hot rows of the last `seconds` seconds (exec::HotRows::Top).
   exec::HotRows::Rows HotRows(int64_t seconds);
   /// What the ports have done for each index and account; nothing while the plugin does not run.
   exec::Usage::Indexes UsageOfIndexes();
   exec::Usage::Accounts UsageOfAccounts();
-  /// Where FLUSH STATUS stores 0 (exec::LatencyRegistry).
+  /// The variable that FLUSH STATUS sets to 0 (exec::LatencyRegistry).
   unsigned long* latency_since() { return &latency_since_; }
 
   const Descriptor& descriptor() const { return descriptor_; }
 
  private:
   class Running;
-  /// As Init, and throws std::bad_alloc.
+  /// Does the work of Init, and may throw std::bad_alloc.
   int Begin();
   void StopLater(std::unique_ptr<Running> stopping);
-  /// Notes what SHOW STATUS shows. Null: the plugin does not run, and all counters are 0.
+  /// Fills this thread's counters for SHOW STATUS. Null: the plugin does not run, and all counters
+  /// are 0.
   void Count(const Running* running) const;
 
   const Descriptor& descriptor_;

@@ -11,8 +11,8 @@
 namespace rowsocket::plugin {
 
 unsigned RunningVersionId() {
-  // --version=TEXT shows clients another version than the server has. The text says nothing then,
-  // and the server's own check of the interface version has to do.
+  // --version=TEXT shows clients another version than the server has. The text then says nothing,
+  // and the server's own check of the interface version has to be enough.
   if (engine::server::ShowsOtherVersion()) return MYSQL_VERSION_ID;
   char* end = server_version;
   const unsigned long major = std::strtoul(end, &end, 10);
@@ -49,7 +49,7 @@ void LogError(const std::string& text) {
 void ReportFailure(const char* plugin, const std::string& why) {
   const std::string text = base::Printable(why);
   engine::server::LogError("%s", text.c_str());
-  // At the server's own start there is neither a statement nor a session.
+  // While the server starts, there is neither a statement nor a session.
   if (current_thd == nullptr || current_thd->lex == nullptr ||
       current_thd->lex->sql_command != SQLCOM_INSTALL_PLUGIN) {
     return;

@@ -21,8 +21,9 @@ std::string WhyItDoesNotFit();
 /// keep all clients waiting.
 unsigned ReadersForThisMachine();
 
-/// The part of open_files_limit that is left for workers and their connections when SQL has as many
-/// descriptors as it may need: for its connections, open tables and some logs. At least half.
+/// The part of open_files_limit that is left for workers and their connections when SQL has all
+/// descriptors that it may need, for its connections, open tables and some logs. At least half of
+/// the limit.
 int DescriptorsForConnections();
 
 /// Write a warning, or an error, to the server's log. Control characters, which a text from a table
@@ -34,7 +35,7 @@ void LogError(const std::string& text);
 /// as INSTALL SONAME starts the plugin, as the error of that statement.
 void ReportFailure(const char* plugin, const std::string& why);
 
-/// The error of a statement that is to end a connection that there is not.
+/// Raises the error of a statement that is to end a connection that does not exist.
 void ReportNoConnection(const char* plugin, unsigned long long id);
 /// Tells the session of a SET GLOBAL that the server has no events for audit plugins.
 void ReportNoAudit();

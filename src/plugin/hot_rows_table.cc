@@ -6,13 +6,13 @@ namespace rowsocket::plugin {
 
 namespace {
 
-/// Longer than model::kHotKeyBytesMax by a character and the commas of sixteen parts.
+/// model::kHotKeyBytesMax, one more character, and the commas of sixteen parts.
 constexpr uint kKeyMax = 160;
 constexpr int64_t kWindowsS[] = {10, 60, 600};
 
-/// OVERCOUNT says by how much REQUESTS may be too high; nothing says by how much LOCK_TIME_US may
-/// be, and LOCK_WAITS too low, where more than model::kHotLocksOfSlice rows were waited for in a
-/// slice.
+/// OVERCOUNT says by how much REQUESTS may be too high. If more than model::kHotLocksOfSlice rows
+/// were waited for in a slice, LOCK_TIME_US may be too high, and LOCK_WAITS too low, by an unknown
+/// number.
 SchemaColumn hot_row_columns[] = {
     NumberColumn("SECONDS", 5),           TextColumn("PLUGIN", kNameMax),
     TextColumn("TABLE_SCHEMA", kNameMax), TextColumn("TABLE_NAME", kNameMax),

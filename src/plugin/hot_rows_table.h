@@ -1,5 +1,5 @@
-// information_schema.ROWSOCKET_HOT_ROWS: the rows that were asked for most, and waited for longest,
-// in the last 10 s, minute and 10 minutes.
+// information_schema.ROWSOCKET_HOT_ROWS: the rows with the most requests, and with the longest lock
+// waits, of the last 10 s, minute and 10 minutes.
 //
 // Threads: any session's. Errors: a user without the privilege PROCESS sees no row; a user who may
 // not read all tables sees a number in place of each key.

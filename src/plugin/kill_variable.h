@@ -34,7 +34,8 @@ int CheckConnection(MYSQL_THD, SystemVariable*, void* save, st_mysql_value* valu
   return 1;
 }
 
-/// 0, the default, ends nothing. A connection that has ended since it was checked has ended.
+/// Ends the connection. 0, the default, ends nothing; nor is it an error if the connection has
+/// ended since it was checked.
 template <PluginName kPlugin>
 void EndConnection(MYSQL_THD, SystemVariable*, void* target, const void* save) {
   exec::ConnectionBook::Shared().End(kPlugin.text, *static_cast<const unsigned long long*>(save));

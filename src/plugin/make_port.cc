@@ -23,11 +23,10 @@ exec::PortSettings MakePort(const CommonVariables& variables, const std::string&
   port.takes_passwords_in_clear = variables.accounts_insecure;
   port.listen = variables.listen;
   port.listen.variables = {plugin + "_address", plugin + "_port"};
-  // Where clients must authenticate, the socket is open to all users, as the server's own socket
-  // is.
+  // If clients must authenticate, the socket is open to all users, like the server's own socket.
   if (must_authenticate) port.listen.unix_mode = 0777;
   port.limits = variables.limits;
-  // A handshake ends in time also where clients may take as long as they like to authenticate.
+  // A handshake has a time limit even if clients may take as long as they like to authenticate.
   if (variables.limits.auth_timeout_s != 0) {
     port.handshakes.timeout_s = variables.limits.auth_timeout_s;
     port.handshakes.counts_from_connection = must_authenticate;

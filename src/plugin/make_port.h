@@ -1,4 +1,4 @@
-// Makes what the daemon and a port get of the variables that every plugin has.
+// Turns the variables that every plugin has into the settings of the daemon and of a port.
 //
 // Threads: those of the protocol's Configure. Errors: none.
 #pragma once
@@ -10,14 +10,14 @@
 
 namespace rowsocket::plugin {
 
-/// `asks_for_logins`: clients show an account's password or a secret, which threads of their own
-/// check.
+/// Takes the daemon's settings. `asks_for_logins`: clients send an account's password or a secret,
+/// which login threads check.
 void TakeCommonSettings(const CommonVariables& variables, bool asks_for_logins,
                         DaemonSettings* settings);
 
-/// A port of `mode=rw` that reads and writes, without addresses. `plugin`: what the names of the
-/// variables begin with, "resp". `must_authenticate`: whoever has not shown a password or a secret
-/// may do nothing.
+/// Makes the settings of a port of `mode=rw` that reads and writes, without addresses. `plugin`:
+/// how the names of the variables begin, "resp". `must_authenticate`: a client that has not sent a
+/// password or a secret may do nothing.
 exec::PortSettings MakePort(const CommonVariables& variables, const std::string& plugin,
                             bool must_authenticate);
 

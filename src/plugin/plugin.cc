@@ -20,7 +20,7 @@ Daemon memcached(kMemcached);
 Daemon resp(kResp);
 Daemon* const daemons[] = {&handlersocket, &memcached, &resp, nullptr};
 
-/// The functions of one daemon: the server calls them without an argument that would tell the
+/// The functions of one daemon, which the server calls without an argument that would identify the
 /// daemon.
 template <Daemon& daemon>
 struct Plugin {

@@ -17,7 +17,7 @@ bool HasServerStarted() {
   return has_started;
 }
 
-/// The first worker of a port looks for the account; the others wait for what it has found.
+/// The first worker of a port looks for the account; the others wait for its result.
 struct Opening {
   std::once_flag once;
   bool has_account = false;
@@ -46,7 +46,7 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
     *error = std::string(variable) + " is to be name@host, the name of an account of the server";
     return false;
   }
-  made->AwaitRole();  // The housekeeper has the account before a worker has looked it up.
+  made->AwaitRole();  // The housekeeper may get the account before a worker has looked it up.
   *account = made;
   if (HasServerStarted() && !engine::server::HasAccount(*made)) {
     *error = WhyMissing(*made, variable);
@@ -56,7 +56,7 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
   port->may_serve = [made, variable, opening, name = port->mode] {
     std::call_once(opening->once, [&] {
       opening->has_account = engine::server::HasAccount(*made);
-      // The housekeeper waits until the role is known, also of an account that is not there.
+      // The role is set even if there is no such account, because the housekeeper waits for it.
       made->SetRole(opening->has_account ? engine::server::DefaultRole(*made) : std::string());
       if (!opening->has_account)
         LogError(WhyMissing(*made, variable) + "; the port (" + name + ") stays closed");

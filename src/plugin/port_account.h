@@ -12,9 +12,9 @@
 namespace rowsocket::plugin {
 
 /// Makes the account of `name@host`, the value of `variable`; an empty value leaves `*account`
-/// null. An account that the server does not have is an error. When the server starts it does not
-/// know its accounts yet: then the port is told to look once it does, and does not serve without
-/// the account. The account has the default role that it has when the port opens.
+/// null. An account that the server does not have is an error. While the server starts, it does not
+/// know its accounts yet: the port then looks once the server knows them, and does not serve
+/// without the account. The account gets the default role that it has when the port opens.
 bool TakeAccount(const std::string& value, const char* variable, exec::PortSettings* port,
                  std::shared_ptr<const model::Account>* account, std::string* error);
 

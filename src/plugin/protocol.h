@@ -1,5 +1,5 @@
-// What a daemon is given: a protocol's descriptor, and the ports that the protocol wants to have
-// served. A folder inside this one, such as handlersocket/, holds both for one protocol.
+// What a daemon gets: a protocol's descriptor, and the ports that the protocol wants served. A
+// folder inside this one, such as handlersocket/, holds both for one protocol.
 //
 // Threads: the server's plugin code calls from one thread at a time; Descriptor::show_own, any
 // session's.
@@ -22,7 +22,7 @@ namespace rowsocket::plugin {
 struct PortPlan {
   exec::PortSettings settings;
   std::function<std::unique_ptr<exec::Frontend>()> make_frontend;
-  std::string note;  ///< For the log, behind the address: "read only".
+  std::string note;  ///< For the log, after the address: "read only".
 };
 
 struct DaemonSettings {
@@ -30,11 +30,11 @@ struct DaemonSettings {
   unsigned lock_wait_threads = 64;
   unsigned auth_threads = 0;     ///< Threads that check logins; 0: no port asks for logins.
   bool checks_accounts = false;  ///< False: the threads only delay the answers to wrong secrets.
-  const exec::AccountLimitSettings* account_limits = nullptr;  ///< As SET GLOBAL changes them.
+  const exec::AccountLimitSettings* account_limits = nullptr;  ///< SET GLOBAL changes them.
   std::vector<PortPlan> ports;
 };
 
-/// What the ports of a plugin count.
+/// The objects in which the ports of a plugin count.
 struct Counted {
   const exec::StatRegistry& stats;
   const exec::LatencyRegistry& latency;
@@ -42,16 +42,16 @@ struct Counted {
   exec::HotRows& hot_rows;
 };
 
-/// One protocol while its plugin runs. It outlives its ports, so that state which their frontends
-/// share is its member.
+/// One protocol while its plugin runs. It outlives its ports, so state that their frontends share
+/// is among its members.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  /// Makes ports of the values of the plugin's variables. False, with a text, when the values do
+  /// Makes ports from the values of the plugin's variables. False, with a text, when the values do
   /// not fit.
   virtual bool Configure(const Counted& counted, DaemonSettings* settings, std::string* error) = 0;
-  /// Starts a thread that works beside the ports.
+  /// Starts a thread that works independently of the ports.
   virtual bool StartHousekeeper(engine::SessionFactory&, std::string* /*error*/) { return true; }
   virtual void StopHousekeeper() {}
 };
@@ -64,8 +64,8 @@ struct VerbNames {
 
 struct Descriptor {
   const char* name;         ///< The plugin's name; its variables begin with it.
-  const char* status_name;  ///< The name with which its counters in SHOW STATUS begin.
-  const char* since_name;   ///< The counter that says since when latencies are counted.
+  const char* status_name;  ///< How the names of its counters in SHOW STATUS begin.
+  const char* since_name;   ///< The name of the counter that says since when latencies are counted.
   const char* description;
   SystemVariable** variables;
   std::unique_ptr<Protocol> (*make_protocol)();

@@ -1,6 +1,6 @@
 // A row of one of the library's tables in information_schema.
 //
-// Threads and lifetime: the session's whose statement reads the table, while it fills the row.
+// Threads: that of the session whose statement reads the table. Lifetime: while a row is filled.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace rowsocket::plugin {
 
-/// Names of plugins, tables and indexes have at most so many characters.
+/// The most characters that names of plugins, tables and indexes have.
 inline constexpr uint kNameMax = 64;
 
 /// Whether the statement reads the column, counted from 0: COUNT(*) reads none.
 inline bool ReadsColumn(const TABLE& table, uint column) { return IsRead(*table.field[column]); }
 
-/// Gives all columns their defaults, once for the rows of a statement: those that it does not read
-/// keep them.
+/// Gives all columns their defaults, once for all rows of a statement: columns that the statement
+/// does not read keep them.
 inline void ClearRow(TABLE* table) { restore_record(table, s->default_values); }
 
-/// Stores values into the columns of a row, from the first on to the last.
+/// Stores values into the columns of a row, from the first to the last.
 class SchemaRow {
  public:
   explicit SchemaRow(TABLE* table) : table_(*table) {}
@@ -29,7 +29,7 @@ class SchemaRow {
   void Text(std::string_view text) {
     if (Field* const field = Next()) StoreText(*field, text);
   }
-  /// An empty text is NULL.
+  /// Stores a text; an empty one becomes NULL.
   void TextOrNull(std::string_view text) {
     Field* const field = Next();
     if (field == nullptr) return;
@@ -48,7 +48,7 @@ class SchemaRow {
   }
 
  private:
-  /// Null where the next column is not read.
+  /// Moves to the next column. Null: the statement does not read it.
   Field* Next() {
     const uint column = column_++;
     return ReadsColumn(table_, column) ? table_.field[column] : nullptr;

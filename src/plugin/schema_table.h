@@ -15,11 +15,11 @@
 namespace rowsocket::plugin {
 
 /// A table with the columns `kColumns`, which end with EndOfColumns. `kStoreRows` stores the rows
-/// of one plugin, and returns whether that has failed.
+/// of one plugin; true: it has failed.
 template <SchemaColumn* kColumns, bool (*kStoreRows)(THD*, TABLE*, Daemon&)>
 class SchemaTableOf {
  public:
-  /// `daemons` ends with a null pointer, and is static.
+  /// The declaration of the table. `daemons` ends with a null pointer, and is static.
   static PluginDeclaration Declare(Daemon* const* daemons, const char* name,
                                    const char* description) {
     all_daemons = daemons;
@@ -36,7 +36,7 @@ class SchemaTableOf {
   static int Fill(THD* thd, engine::server::TableReference* tables, SchemaCondition*) {
     if (!HasProcessPrivilege(thd)) return 0;
     ClearRow(tables->table);
-    // The server would not catch what is thrown: it would end.
+    // An exception would end the server, which does not catch any.
     try {
       for (Daemon* const* daemon = all_daemons; *daemon != nullptr; ++daemon) {
         if (kStoreRows(thd, tables->table, **daemon)) return 1;

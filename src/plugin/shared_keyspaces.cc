@@ -13,7 +13,7 @@ namespace rowsocket::plugin {
 
 namespace {
 
-/// How far the server's time of day is ahead of UTC.
+/// By how much the server's time of day is ahead of UTC.
 int64_t UtcOffsetSeconds(int64_t unix_s) {
   MYSQL_TIME local;
   global_system_variables.time_zone->gmt_sec_to_TIME(&local, static_cast<my_time_t>(unix_s));
@@ -63,8 +63,8 @@ bool SharedKeyspaces::Offer(const std::string& plugin, Part part, engine::Sessio
   return false;
 }
 
-// The end of the thread is awaited without the lock: in a Galera cluster its commit may be ordered
-// behind the start of another plugin, which takes the lock.
+// Waits for the end of the thread without the lock: in a Galera cluster its commit may be ordered
+// after the start of another plugin, which takes the lock.
 void SharedKeyspaces::Withdraw(const std::string& plugin) {
   const base::MutexLock one_at_a_time(withdrawing_);
   std::unique_ptr<keyspace::Housekeeper> leaving;

@@ -1,9 +1,9 @@
-// The rows that SHOW STATUS gets from one plugin: a session's own copy, because the server reads
-// the values after the function that made them has returned.
+// The rows that SHOW STATUS gets from one plugin: each session has its own copy, because the server
+// reads the values after the function that made them has returned.
 //
-// Lifetime: until the next Clear. Trivially destructible: a destructor for a thread's copy would
-// run after the library is unloaded.
-// Limits: kOwnMax counters of a protocol beside those of exec.
+// Lifetime: until the next Clear. Trivially destructible, because the destructor of a thread's copy
+// would run after the library is unloaded.
+// Limits: kOwnMax counters of a protocol besides those of exec.
 #pragma once
 
 #include <array>
@@ -23,16 +23,17 @@ class ShownCounters {
  public:
   static constexpr size_t kOwnMax = 64;
 
-  /// `plugin`: its name in the column `plugins` of spec/counters.tsv.
+  /// Begins an empty list. `plugin`: the plugin's name in the column `plugins` of
+  /// spec/counters.tsv.
   void Clear(const char* plugin) {
     plugin_ = plugin;
     count_ = 0;
   }
 
-  /// Null `stats`: the plugin does not run, and all counters are 0.
+  /// Adds the counters of exec. Null `stats`: the plugin does not run, and all counters are 0.
   void AddExec(const exec::StatRegistry* stats) { AddAll<exec::Stat>(exec::kStatInfo, stats); }
 
-  /// Null `latency`: the plugin does not run.
+  /// Adds the quantiles of latencies. Null `latency`: the plugin does not run.
   void AddLatency(const exec::LatencyRegistry* latency) {
     const base::LatencyCounts whole = latency != nullptr ? latency->Whole() : base::LatencyCounts();
     for (const base::QuantileInfo& one : exec::kQuantileInfo) {
@@ -41,7 +42,7 @@ class ShownCounters {
     }
   }
 
-  /// `ends`: the UNIX time at which the server's certificate ends; 0: it has none.
+  /// Adds when the server's certificate ends. `ends`: as UNIX time; 0: the server has none.
   void AddCertificateEnds(int64_t ends) {
     Add("tls_certificate_ends", static_cast<uint64_t>(ends));
   }

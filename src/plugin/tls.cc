@@ -20,10 +20,10 @@ class ServersContext : public net::TlsContext {
   ssl_st* NewSsl() override { return engine::server::NewServerSsl(); }
 };
 
-/// For ports that nobody may use without a certificate.
+/// The context of ports whose clients need a certificate.
 class ContextWithAuthorities final : public ServersContext {
  public:
-  // The variables may have been emptied since the port was opened, in a server that lets them.
+  // In a server that allows it, the variables may have been emptied since the port was opened.
   ssl_st* NewSsl() override {
     if (engine::server::HasOwnAuthorities()) return ServersContext::NewSsl();
     if (!was_said_.exchange(true)) {
@@ -61,7 +61,7 @@ bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std
   }
   settings->context = &servers_context;
   if (settings->needs_client_certificate) settings->context = &context_with_authorities;
-  // A session that was begun without a certificate must not be resumed where one is needed.
+  // A session that was begun without a certificate must not be resumed at a port that needs one.
   settings->session_context =
       plugin + " " + port + (settings->needs_client_certificate ? " cert" : "");
   return true;

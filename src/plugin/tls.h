@@ -1,4 +1,5 @@
-// TLS of the plugins: the values of their variables, and the server's certificates for net.
+// TLS of the plugins: the values of their variables, and the server's certificates in the form that
+// net needs.
 //
 // Errors: texts, which name the variable to change.
 #pragma once
@@ -21,17 +22,17 @@ struct TlsVariables {
   ClientCert client_cert = ClientCert::kOptional;
 };
 
-/// What a port needs for TLS. `plugin`: the plugin's name, with which its variables begin. `port`:
-/// tells the ports of a plugin apart, in a few letters. False, with a text, where the server cannot
-/// serve TLS so.
+/// Makes a port's settings for TLS. `plugin`: the plugin's name, with which its variables begin.
+/// `port`: a few letters that tell the ports of a plugin apart. False, with a text, if the server
+/// cannot serve TLS in this way.
 bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std::string& port,
              net::TlsSettings* settings, std::string* error);
 
-/// UNIX time at which the certificate ends that the server shows to new connections; 0 where it has
+/// The UNIX time at which the certificate that the server shows to new connections ends; 0: it has
 /// none. Any thread.
 int64_t CertificateEnds();
 
-/// Whether nobody without a certificate gets in over TCP.
+/// Whether clients over TCP need a certificate.
 inline bool AdmitsByCertificate(const TlsVariables& variables) {
   return variables.mode == net::TlsMode::kRequired &&
          variables.client_cert == ClientCert::kRequired;

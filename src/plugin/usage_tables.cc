@@ -6,7 +6,7 @@ namespace rowsocket::plugin {
 
 namespace {
 
-/// A host's name, and a user's, have at most so many characters.
+/// The most characters that the names of a host and a user have.
 constexpr uint kHostMax = 255, kUserMax = 128;
 
 SchemaColumn index_columns[] = {
@@ -29,7 +29,7 @@ SchemaColumn account_columns[] = {
     FractionColumn("TIME_US"),      EndOfColumns(),
 };
 
-/// The columns behind the names, in the order of exec::Used.
+/// Stores the columns after the names, in the order of exec::Used.
 bool StoreCounts(THD* thd, TABLE* table, const exec::UsageCounts& counts, SchemaRow& row) {
   for (size_t i = 0; i < exec::kUsedCounts; ++i) {
     const auto what = static_cast<exec::Used>(i);

@@ -9,7 +9,7 @@ namespace {
 handlerton* refusing_engine = nullptr;
 st_mysql_storage_engine info = {MYSQL_HANDLERTON_INTERFACE_VERSION};
 
-// Templates take the arguments, which differ between servers.
+// Templates take any arguments, because these differ between servers.
 template <typename... Arguments>
 int Succeed(Arguments...) {
   return 0;

@@ -1,5 +1,5 @@
-// An engine without tables whose only purpose is to make a commit fail: it takes part in a
-// transaction and refuses to prepare it.
+// An engine without tables that only makes a commit fail: it takes part in a transaction, and
+// refuses to prepare it.
 //
 // Flow: the server starts the plugin that DeclareRefusingEngine declares; a test calls
 // FailCommitOfThisTransaction on a session's thread.
@@ -10,8 +10,8 @@
 
 namespace rowsocket::plugin::contract {
 
-/// REQUIRES: the library is loaded while the server starts, since the server counts the engines
-/// that can prepare only then.
+/// Declares the engine. REQUIRES: the library is loaded while the server starts, because only then
+/// does the server count the engines that can prepare.
 PluginDeclaration DeclareRefusingEngine();
 
 /// Makes the commit of the calling thread's transaction fail.

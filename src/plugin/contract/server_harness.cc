@@ -22,7 +22,7 @@ using plugin::contract::Sql;
 constexpr std::chrono::seconds kTestTimeout{20};
 constexpr std::chrono::milliseconds kPollInterval{5};
 constexpr char kTableName[] = "contract.t";
-/// A transaction with so many changed rows is heavier than that of any test: in a deadlock InnoDB
+/// A transaction with this many changed rows is heavier than that of any test; in a deadlock InnoDB
 /// ends the lighter one.
 constexpr int kHeavyRows = 200;
 
@@ -132,7 +132,8 @@ class ServerHarness final : public Harness {
   }
   ~ServerHarness() override {
     sql_.Run("SET GLOBAL innodb_lock_wait_timeout = " + lock_wait_s_);
-    // A limit that was lowered last is raised first: it bounds what was set before it.
+    // The variables are restored in reverse, because a limit that was lowered later bounds
+    // variables that were set before it.
     for (auto query = restored_.rbegin(); query != restored_.rend(); ++query) sql_.Run(*query);
   }
 
@@ -147,7 +148,7 @@ class ServerHarness final : public Harness {
   }
 
   void CreateTable(const TableKind& kind, const std::vector<Row>& rows) override {
-    if (made_ == kind) {  // It is far quicker than another table.
+    if (made_ == kind) {  // Far quicker than making the table anew.
       sql_.Run(std::string("DELETE FROM ") + kTableName);
       Fill(rows);
       return;
@@ -208,7 +209,8 @@ class ServerHarness final : public Harness {
     Sql sql(mysqld_unix_port);
     sql.Run("SET lock_wait_timeout = 1");
     if (sql.Try(std::string("LOCK TABLES ") + kTableName + " WRITE") != 0) return false;
-    sql.Run("UNLOCK TABLES");  // The server gives back nothing at once when a connection ends.
+    sql.Run("UNLOCK TABLES");  // When a connection ends, the server gives its locks back only
+                               // later.
     return true;
   }
 
@@ -262,7 +264,7 @@ class ServerHarness final : public Harness {
 
   Sql sql_;
   std::string lock_wait_s_;
-  std::vector<std::string> restored_;  ///< What sets variables to what they were.
+  std::vector<std::string> restored_;  ///< The statements that restore the server's variables.
   std::optional<TableKind> made_;      ///< The kind of the table, unless the table was altered.
 };
 

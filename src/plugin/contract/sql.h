@@ -1,4 +1,5 @@
-// SQL connections of a user beside the sessions of an engine, for the contract suite in a server.
+// SQL connections of another user than the sessions of an engine, for the contract suite in a
+// server.
 //
 // Threads: a connection belongs to one thread at a time. Errors: Run and Value fail the running
 // test; Try returns the server's error number.
@@ -18,9 +19,10 @@ class Sql {
   Sql& operator=(const Sql&) = delete;
 
   void Run(const std::string& query);
-  /// The server's error number; 0 when the statement has succeeded.
+  /// Executes the statement. Returns the server's error number; 0 when the statement has succeeded.
   unsigned Try(const std::string& query);
-  /// The first cell of the first row; an empty text for NULL and for no row.
+  /// Executes the statement. Returns the first cell of the first row; an empty text for NULL and
+  /// for no row.
   std::string Value(const std::string& query);
 
  private:

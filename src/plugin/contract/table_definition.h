@@ -7,7 +7,7 @@
 
 namespace rowsocket::engine::contract {
 
-/// The columns and indexes of the table behind `w`, and its options.
+/// The columns and indexes of the table after `w`, and its options.
 struct TableDefinition {
   std::string more;
   std::string options;

@@ -42,7 +42,7 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
   PortVariables port{
       variables_.address, mode.port, {}, {"handlersocket_address", mode.port_variable}};
   if (!FindAddresses(port, addresses, error)) return false;
-  // A path among the addresses is one socket file, so that only one port can have it: the port that
+  // A path among the addresses is one socket file, which only one port can have: the port that
   // reads.
   const bool had_addresses = !addresses->empty();
   std::erase_if(*addresses, [&](const net::Address& address) {

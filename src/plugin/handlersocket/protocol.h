@@ -13,7 +13,7 @@
 
 namespace rowsocket::plugin {
 
-/// Without _wr, what is about a port is the reading port's.
+/// Members without _wr that are about a port belong to the reading port.
 struct HandlerSocketVariables : CommonVariables {
   std::string port_wr, socket_wr;
   std::string secret, secret_wr;

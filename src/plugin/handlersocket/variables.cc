@@ -25,12 +25,12 @@ constexpr auto kSetKillConnection = EndConnection<"handlersocket">;
 
 #include "plugin/handlersocket/variables.inc"
 
-/// The original plugin has as many workers by default, for rows that come from the disk: all but
-/// one rest (adr/0012).
+/// The original plugin's number of workers, which helps when rows come from the disk. All but one
+/// rest until they are needed (adr/0012).
 constexpr unsigned kReadersMin = 16;
 
-/// Takes the secret out of the variable, and leaves a mask that SHOW VARIABLES shows. SHOW
-/// VARIABLES may read the variable right now.
+/// Takes the secret out of the variable, and leaves a mask that SHOW VARIABLES shows. Another
+/// thread may read the variable for SHOW VARIABLES at the same time.
 std::string TakeSecret(char** variable) {
   const std::string secret = Text(*variable);
   if (secret.empty()) return secret;

@@ -1,16 +1,16 @@
-// A small rowsocket.so in front of several libraries: when the server opens this file, it opens the
-// library beside it that was built for the running version, rowsocket.so.X.Y.Z, and shows the
+// A small rowsocket.so that stands for several libraries: when the server opens this file, it opens
+// the library next to it that was built for the running version, rowsocket.so.X.Y.Z, and shows the
 // server the plugins of that library. A package has one library for each server version, so that an
 // upgrade of the server from one version to another needs no work.
 //
-// The server looks things up in this file once dlopen has returned, hence the work is done by the
-// constructor of a static object: it copies the declarations. Neither this file nor a library has
-// a pointer to the server's services: their versions differ between servers, and a server refuses
-// a file that has one in another version, before the file could say anything.
+// The server looks the declarations up in this file as soon as dlopen has returned. So the
+// constructor of a static object does the work: it copies the declarations. Neither this file nor a
+// library has a pointer to the server's services: their versions differ between servers, and a
+// server refuses a file that has one in another version, before the file could say anything.
 //
 // Limits: the layout of a plugin's declaration is the same in all servers that are served; the
-// server compares its size. Errors: where no library fits, the plugins are declared all the same
-// and refuse to start with the reason, in the error log and for the client of INSTALL SONAME.
+// server compares its size. Errors: if no library fits, the plugins are declared all the same, and
+// refuse to start with the reason, in the error log and for the client of INSTALL SONAME.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -26,14 +26,15 @@
 #include <string>
 #include <string_view>
 
-// The server's own variable; the server's headers beyond plugin.h differ between versions.
+// The server's own variable, declared here because the server's headers beyond plugin.h differ
+// between versions.
 extern char server_version[];
 void sql_print_error(const char* format, ...);
 
 namespace {
 
 constexpr unsigned kCannotStart = 1123;  // ER_CANT_INITIALIZE_UDF: what INSTALL SONAME answers
-/// More than any library has; of one that had more still, none would be shown.
+/// More than any library declares. A library with more is refused.
 constexpr size_t kPluginsMax = 32;
 constexpr std::string_view kPrefix = "rowsocket.so.";
 
@@ -55,7 +56,7 @@ unsigned RunningVersionId() {
   return id;
 }
 
-/// A declaration names the running version as the version it was made for; see daemon_info of the
+/// Names the running version as the one for which the plugin was made; see daemon_info of the
 /// library.
 struct DaemonInfo : st_mysql_daemon {
   DaemonInfo() : st_mysql_daemon{static_cast<int>(RunningVersionId() << 8)} {}
@@ -132,7 +133,7 @@ size_t CountOf(const st_maria_plugin* declarations) {
   return count;
 }
 
-/// Shows the server the library's declarations; false where it has none of a known layout, or more
+/// Shows the server the library's declarations; false if it has none of a known layout, or more
 /// than there is room for.
 bool TakeDeclarations() {
   const auto* theirs =
@@ -162,7 +163,7 @@ void OpenTheOneThatFits() {
   _maria_plugin_declarations_[2] = Refusing("resp");
 }
 
-/// The last of this file's static objects: all others exist when it is made.
+/// The last static object of this file, so that all others exist when its constructor runs.
 const struct Loader {
   Loader() { OpenTheOneThatFits(); }
   ~Loader() {

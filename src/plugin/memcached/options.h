@@ -1,8 +1,8 @@
-// daemon_memcached_option: the command line of memcached, as configurations of MySQL have it.
+// daemon_memcached_option: a command line of memcached, as in configurations of MySQL.
 //
 // Understood: -p PORT, -t THREADS, -c CONNECTIONS, -l ADDRESS, -s PATH, -a MODE, -I SIZE[k|m], and
-// -S (accounts) and -Z (TLS) without a value; a value may follow at once or behind blanks. All
-// other options are named in `unused` and have no effect.
+// -S (accounts) and -Z (TLS) without a value; a value may follow at once or after blanks. All other
+// options are named in `unused` and have no effect.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,8 @@ struct MemcachedOptions {
   std::vector<std::string> unused;
 };
 
-/// False, with a text, when an option that is understood has no value or a wrong one.
+/// Reads the options. False, with a text, when an option that is understood has no value or a wrong
+/// one.
 bool ParseMemcachedOptions(std::string_view text, MemcachedOptions* options, std::string* error);
 
 }  // namespace rowsocket::plugin

@@ -87,7 +87,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   if (options.port) variables_.port = *options.port;
   if (options.address) variables_.address = *options.address;
   if (options.socket) {
-    // As in memcached, a socket path leaves no port.
+    // As in memcached, a socket path replaces the TCP port.
     variables_.socket = *options.socket;
     variables_.port = "0";
   }

@@ -29,7 +29,7 @@ class MemcachedProtocol final : public Protocol {
   bool StartHousekeeper(engine::SessionFactory& sessions, std::string* error) override;
   void StopHousekeeper() override;
 
-  /// REQUIRES: Configure has succeeded.
+  /// The counters of the port. REQUIRES: Configure has succeeded.
   const frontend::MemcachedCounters& counters() const {
     shared_->ReadLatencies();
     return shared_->counters;

@@ -40,8 +40,9 @@ static_assert(MemcachedOptions::kConnectionsMax == Values::connections_max_max);
 static_assert(MemcachedOptions::kItemBytesMin == Values::item_size_max_min);
 static_assert(MemcachedOptions::kItemBytesMax == Values::item_size_max_max);
 
-/// SHOW VARIABLES shows numbers of daemon_memcached_option as those in use: operators compare the
-/// number of connections with the variable. What is wrong with the option the protocol says.
+/// Makes SHOW VARIABLES show the numbers of daemon_memcached_option, which are in use: operators
+/// compare the number of connections with the variable. The protocol reports what is wrong with the
+/// option.
 void ShowOptions() {
   MemcachedOptions options;
   std::string error;

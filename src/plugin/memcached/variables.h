@@ -13,7 +13,7 @@ extern const Descriptor kMemcached;
 
 /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
 bool KeepsHouseOnReplica();
-/// How much the clock that expiry is compared with is ahead, for tests.
+/// By how much the clock of expiry is ahead, for tests.
 const std::atomic<int64_t>* MemcachedClockAheadMs();
 
 }  // namespace rowsocket::plugin

@@ -1,4 +1,4 @@
-// The system variables resp_*, and what the plugin is to the server.
+// The plugin `resp`: its descriptor, and its system variables resp_*.
 #pragma once
 
 #include "plugin/protocol.h"

@@ -6,8 +6,8 @@ namespace rowsocket::base {
 
 namespace {
 constexpr size_t kSmallestBytes = 512;
-/// The content of a block up to this size is wiped when a larger block takes its place: it may be
-/// the beginning of a password. A client that has yet to log in has no larger block.
+/// A block of up to this size is wiped when a larger block replaces it, because it may hold the
+/// beginning of a password. A client that has yet to log in has no larger block.
 constexpr size_t kWipedBytesMax = 8192;
 }  // namespace
 

@@ -52,7 +52,7 @@ class Buffer {
     return data_.get() + end_;
   }
   size_t room() const { return capacity_ - end_; }
-  /// REQUIRES: bytes <= room().
+  /// Counts the first `bytes` of the room as content. REQUIRES: bytes <= room().
   void Commit(size_t bytes) {
     ROWSOCKET_REQUIRE(bytes <= room());
     end_ += bytes;
@@ -70,7 +70,7 @@ class Buffer {
     end_ = begin_ + size;
   }
 
-  /// Wipes the memory that holds no content any more, or none yet.
+  /// Wipes the memory that no longer holds content, or does not hold any yet.
   void WipeUnused() {
     if (begin_ != 0) explicit_bzero(data_.get(), begin_);
     if (end_ != capacity_) explicit_bzero(data_.get() + end_, capacity_ - end_);

@@ -10,7 +10,7 @@ namespace rowsocket::base {
 enum class CounterType : uint8_t { kCounter, kGauge };
 
 struct CounterInfo {
-  const char* name;  ///< The name in SHOW STATUS, behind the plugin's name and _.
+  const char* name;  ///< The name in SHOW STATUS, after the plugin's name and _.
   CounterType type;
   std::string_view plugins;  ///< The plugins that show the counter, separated by commas.
   std::string_view stats;    ///< The name in the reply to memcached's `stats`; empty: not in it.

@@ -24,21 +24,21 @@ inline constexpr size_t kLatencyBuckets = (size_t{kLatencyDoublings} << kLatency
 /// The bucket of a length of time; a negative one counts as 0.
 inline size_t LatencyBucket(int64_t ns) {
   constexpr unsigned kFirstBit = 10;
-  // In 1,024ths of a microsecond: ns * 1.024. From the end of the doublings on all is one bucket.
+  // In 1,024ths of a microsecond: ns * 1.024. All times beyond the last doubling are in one bucket.
   constexpr int64_t kNsMax = (int64_t{1} << (kLatencyDoublings + kFirstBit)) * 125 / 128;
   const uint64_t units = static_cast<uint64_t>(std::clamp<int64_t>(ns, 0, kNsMax)) * 128 / 125;
   if (units >> kFirstBit == 0) return 0;
   const unsigned bit = static_cast<unsigned>(std::bit_width(units)) - 1;
-  // The shifted number has its leading bit still, which counts for one doubling.
+  // The shifted number still has its leading bit, which counts for one doubling.
   return ((size_t{bit} - kFirstBit - 1) << kLatencyBucketBits) +
          (units >> (bit - kLatencyBucketBits)) + 1;
 }
 
-/// Where a bucket ends, in microseconds; its times are shorter. Ends rise from bucket to bucket:
-/// for the last one, which has no end, twice its beginning is returned.
+/// Where a bucket ends, in microseconds; its times are shorter. For the last bucket, which has no
+/// end, returns twice its beginning, so that ends rise from bucket to bucket.
 double LatencyBucketEndUs(size_t bucket);
 
-/// What histograms add up to.
+/// The sums of histograms.
 struct LatencyCounts {
   std::array<uint64_t, kLatencyBuckets> buckets{};
   uint64_t sum_ns = 0;
@@ -48,14 +48,14 @@ struct LatencyCounts {
     for (const uint64_t bucket : buckets) count += bucket;
     return count;
   }
-  /// The middle of the bucket that `permille` of the times do not exceed, in microseconds; 0 where
+  /// The middle of the bucket that `permille` of the times do not exceed, in microseconds; 0 if
   /// nothing was counted.
   double QuantileUs(unsigned permille) const;
-  /// The end of the last bucket that has a time.
+  /// The end of the last bucket with a time in it.
   double MaxUs() const;
 
   LatencyCounts& operator+=(const LatencyCounts& other);
-  /// What has come since `before`, an earlier state of the same counts.
+  /// Subtracts `before`, an earlier state of the same counts.
   LatencyCounts& operator-=(const LatencyCounts& before);
 };
 
@@ -65,12 +65,13 @@ class LatencyHistogram {
   LatencyHistogram(const LatencyHistogram&) = delete;
   LatencyHistogram& operator=(const LatencyHistogram&) = delete;
 
-  /// `times` lengths of `ns` nanoseconds each.
+  /// Counts `times` lengths of `ns` nanoseconds each.
   void Add(int64_t ns, uint64_t times) {
     Raise(buckets_[LatencyBucket(ns)], times);
     Raise(sum_ns_, static_cast<uint64_t>(std::max<int64_t>(ns, 0)) * times);
   }
-  /// The counts are of about one moment: an Add meanwhile may be in some and not in others.
+  /// Adds the counts to `*counts`. They are of about one moment: an Add meanwhile may be in some
+  /// and not in others.
   void AddTo(LatencyCounts* counts) const {
     for (size_t i = 0; i < kLatencyBuckets; ++i) {
       counts->buckets[i] += buckets_[i].load(std::memory_order_relaxed);

@@ -40,7 +40,7 @@ class CAPABILITY("mutex") BasicMutex {
 
   void Lock() ACQUIRE() { mutex_.lock(); }
   void Unlock() RELEASE() { mutex_.unlock(); }
-  /// False when the mutex is held already.
+  /// Takes the mutex if it is free. False: it is held.
   bool TryLock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
 
  private:
@@ -83,10 +83,9 @@ class Condition {
   void NotifyOne() { condition_.notify_one(); }
   void NotifyAll() { condition_.notify_all(); }
 
-  /// Waits until another thread notifies or `time` is over; at times it returns early for no
-  /// reason.
+  /// Waits until another thread notifies or `time` is over; it may return early for no reason.
   void WaitFor(Lock& lock, Clock::duration time) { condition_.wait_for(lock.lock_, time); }
-  /// Returns whether the predicate holds at the end.
+  /// Waits until the predicate holds or the time is over. Returns whether it holds.
   template <typename Predicate>
   bool WaitFor(Lock& lock, Clock::duration time, Predicate predicate) {
     return condition_.wait_for(lock.lock_, time, predicate);

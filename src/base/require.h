@@ -1,6 +1,6 @@
-// What a function requires of its callers, and what must be so between calls: checked in the builds
-// of unit tests, sanitizers, fuzz targets and the engine contract (ROWSOCKET_CHECKS), and not
-// evaluated in the released library. Never for what comes from the wire (invariant I6).
+// Checks what a function requires of its callers, and what must hold between calls: in the builds
+// of unit tests, sanitizers, fuzz targets and the engine contract (ROWSOCKET_CHECKS). The released
+// library does not evaluate it. Never for what comes from the wire (invariant I6).
 #pragma once
 
 #include <cstdio>
@@ -20,6 +20,6 @@ namespace rowsocket::base {
 #define ROWSOCKET_REQUIRE(condition) \
   ((condition) ? void() : ::rowsocket::base::RequirementFailed(#condition, __FILE__, __LINE__))
 #else
-// The condition is compiled, so that it stays right, and not evaluated.
+// The condition is compiled, so that it stays valid code, but not evaluated.
 #define ROWSOCKET_REQUIRE(condition) static_cast<void>(sizeof(!(condition)))
 #endif

@@ -21,7 +21,7 @@ class Secret {
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
 
-  /// Returns false and changes nothing when `text` is too long.
+  /// Sets the secret. Returns false and changes nothing when `text` is too long.
   bool Set(std::string_view text) {
     if (text.size() > kSecretBytesMax) return false;
     size_ = text.size();

@@ -12,7 +12,7 @@
 
 namespace rowsocket::base {
 
-/// Wipes the bytes that a view shows. REQUIRES: the bytes belong to memory that may be written.
+/// Wipes the bytes of a view. REQUIRES: they are in memory that may be written.
 inline void Wipe(std::string_view bytes) {
   if (!bytes.empty()) explicit_bzero(const_cast<char*>(bytes.data()), bytes.size());
 }
@@ -26,7 +26,7 @@ class SecretText {
   SecretText(const SecretText&) = delete;
   SecretText& operator=(const SecretText&) = delete;
 
-  /// False, with nothing kept, where the text is too long or has a byte of value 0.
+  /// Sets the text. False, and nothing is kept, if it is too long or has a byte of value 0.
   bool Set(std::string_view text) {
     Wipe({text_.data(), text_.size()});
     size_ = 0;
@@ -37,7 +37,7 @@ class SecretText {
   }
 
   std::string_view view() const { return {text_.data(), size_}; }
-  /// The text with a byte of value 0 behind it.
+  /// The text, followed by a byte of value 0.
   const char* c_str() const { return text_.data(); }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace rowsocket::base {
 
-/// Two texts: readers read one while the owner writes the other. The next owner of a block takes
-/// turns with the two texts as the owner before it did.
+/// Two texts: readers read one while the owner writes the other. The next owner of a block goes on
+/// alternating between them.
 struct ShownText::Block {
   /// The last byte of each text is never written, so that a reader finds an end even where the
   /// owner overtakes the reader.

@@ -1,5 +1,5 @@
-// SipHash-2-4: a keyed hash of 64 bits. Whoever sees texts and their hashes learns nothing of the
-// key from them, nor of other texts (Aumasson, Bernstein: SipHash: a fast short-input PRF, 2012).
+// SipHash-2-4: a keyed hash of 64 bits. Texts and their hashes tell nothing about the key, or about
+// other texts (Aumasson, Bernstein: SipHash: a fast short-input PRF, 2012).
 //
 // Threads: any.
 #pragma once
@@ -13,7 +13,7 @@ namespace rowsocket::base {
 struct SipKey {
   uint64_t k0 = 0, k1 = 0;  ///< Little-endian words of the key's 16 bytes.
 
-  /// A key of the system's random generator; empty where that gives none.
+  /// A key from the system's random generator; without a value if that gives none.
   static std::optional<SipKey> Random();
 };
 

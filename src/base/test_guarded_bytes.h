@@ -1,4 +1,5 @@
-// Bytes in front of a page that cannot be read: code that reads past its input crashes. For tests.
+// Bytes that end where a page that cannot be read begins: code that reads past its input crashes.
+// For tests.
 #pragma once
 
 #include <sys/mman.h>

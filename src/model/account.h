@@ -1,13 +1,13 @@
 // The account of the server whose rights requests have: what SQL calls 'user'@'host', and its role.
 //
-// Flow: whoever lets a connection in makes an Account, or takes the one that other connections
+// Flow: the code that admits a connection makes an Account, or takes the one that other connections
 // have; the connection's frontend keeps it (exec/frontend.h) and puts it into each request
-// (Request::account). The engine judges requests by it, in each turn anew, so that an Account holds
-// no rights. End says that the account has changed or is gone: requests of an ended account are
-// refused, and its connections are closed.
-// Threads: all may read it, any may end it, and one sets the role where that comes later. Lifetime:
-// as long as a connection or a port has it, which may be shorter than what the engine has noted
-// about it: notes compare ids, not addresses.
+// (Request::account). The engine judges requests by it, in each turn anew, so an Account itself
+// holds no rights. End says that the account has changed or is gone: requests of an ended account
+// are refused, and its connections are closed.
+// Threads: all may read it, any may end it, and one sets the role if that comes later. Lifetime: as
+// long as a connection or a port has it. The engine's notes about an account may live longer, so
+// they compare ids, and not addresses.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,12 @@ class Account {
   /// The names under which the server knows the account, as CURRENT_USER() tells them.
   const std::string& user() const { return user_; }
   const std::string& host() const { return host_; }
-  /// Whether the role is known. An account of which this is false is not judged yet.
+  /// Whether the role is known. If not, requests of the account cannot be judged yet.
   bool knows_role() const { return knows_role_.load(std::memory_order_acquire); }
   /// The role that is set; empty: none. REQUIRES: knows_role().
   const std::string& role() const { return role_; }
 
-  /// Says that the role is not known before SetRole. REQUIRES: no other thread has the account yet.
+  /// Makes the role unknown until SetRole. REQUIRES: no other thread has the account yet.
   void AwaitRole() { knows_role_.store(false, std::memory_order_relaxed); }
   /// Sets the role that was awaited. REQUIRES: AwaitRole was called, and SetRole was not.
   void SetRole(std::string role) {
@@ -54,7 +54,7 @@ class Account {
   const uint64_t id_ = NextId();
   const std::string user_;
   const std::string host_;
-  std::string role_;  ///< Not changed any more once knows_role_ is true.
+  std::string role_;  ///< Does not change once knows_role_ is true.
   std::atomic<bool> knows_role_{true};
   mutable std::atomic<bool> ended_{false};
 };

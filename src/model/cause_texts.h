@@ -1,5 +1,6 @@
-// What a protocol says of each cause, as a table that the compiler checks: a new row of
-// spec/errors.tsv does not compile until the table has it, with words or among those without words.
+// A protocol's text for each cause, as a table that the compiler checks: a new row of
+// spec/errors.tsv does not compile until the table has it, with a text or among the causes without
+// one.
 //
 // Threads: constant data.
 #pragma once
@@ -19,7 +20,7 @@ struct CauseText {
   std::string_view text;
 };
 
-/// Whether each cause stands once, in one of the lists. kNone is no cause.
+/// Whether each cause is in exactly one of the lists, once. kNone is no cause.
 constexpr bool HaveEachCauseOnce(std::span<const CauseText> worded,
                                  std::span<const ErrorCode> others) {
   size_t found[kErrorCodes] = {1};
@@ -28,7 +29,7 @@ constexpr bool HaveEachCauseOnce(std::span<const CauseText> worded,
   return std::all_of(std::begin(found), std::end(found), [](size_t times) { return times == 1; });
 }
 
-/// Empty where the cause has no words.
+/// The text of a cause; empty: it has none.
 constexpr std::string_view TextOf(std::span<const CauseText> worded, ErrorCode code) {
   for (const CauseText& each : worded) {
     if (each.code == code) return each.text;

@@ -9,8 +9,8 @@
 
 namespace rowsocket::model {
 
-/// Whether a client may take this name. Every protocol has the rule of Redis: no blank and no byte
-/// that a terminal or a log would take for more than a character. The empty name is no name.
+/// Whether a client may take this name. Every protocol has the rule of Redis: no blank, and no byte
+/// that would do more in a terminal or a log than show a character. An empty name removes the name.
 inline bool IsClientName(std::string_view name) {
   return name.size() <= kNameBytesMax && std::all_of(name.begin(), name.end(), [](char byte) {
            return byte >= '!' && byte <= '~';

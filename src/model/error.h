@@ -1,5 +1,5 @@
-// Why a request fails, whichever protocol it came over. Most causes have HandlerSocket's word for
-// them as their name. Each protocol has its own table of answers to the causes: spec/errors.tsv for
+// Why a request fails, whichever protocol it came over. Most causes are named by HandlerSocket's
+// word for them. Each protocol has its own table of answers to the causes: spec/errors.tsv for
 // HandlerSocket, src/frontend/memcached/replies.cc for memcached, src/frontend/resp/error_text.cc
 // for RESP. Threads: plain values.
 #pragma once
@@ -39,8 +39,8 @@ constexpr std::string_view Name(ErrorCode code) {
 /// The error of one request, or no error.
 struct Error {
   ErrorCode code = ErrorCode::kNone;
-  /// kEngine: the number of the storage engine's or the server's error. kOpenTable: the number that
-  /// the server has for a table that it cannot open, though it may be there; 0: it is not there.
+  /// kEngine: the number of the storage engine's or the server's error. kOpenTable: the server's
+  /// number for a table that it cannot open, although it may exist; 0: it does not exist.
   int number = 0;
 
   constexpr bool ok() const { return code == ErrorCode::kNone; }
@@ -49,7 +49,7 @@ struct Error {
   friend constexpr bool operator==(const Error&, const Error&) = default;
 };
 
-/// Whether there is no such table. A table that cannot be opened now may be there.
+/// Whether the table does not exist. (A table that cannot be opened now may exist.)
 constexpr bool IsNoTable(const Error& error) {
   return error.code == ErrorCode::kOpenTable && error.number == 0;
 }

@@ -1,5 +1,5 @@
 // The meaning of the error numbers of a server and its storage engines that a request can meet, in
-// words that a client is told.
+// words for clients.
 //
 // Threads: constant data. Source of the numbers: include/my_base.h (HA_ERR_*) and the servers' own
 // error lists (ER_*).
@@ -9,7 +9,7 @@
 
 namespace rowsocket::model {
 
-/// Empty: the number is not one of those that a request usually meets.
+/// The meaning; empty: requests do not usually meet this number.
 constexpr std::string_view MeaningOf(int number) {
   switch (number) {
     case 28:    // ENOSPC
@@ -90,7 +90,7 @@ constexpr bool IsOfServer(int number) {
     case 181:  // HA_ERR_UNDO_REC_TOO_BIG
       return false;
     default:
-      return number < 1000;  // Below that they are the operating system's and the storage engine's.
+      return number < 1000;  // Lower numbers are the operating system's and the storage engine's.
   }
 }
 

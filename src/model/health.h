@@ -1,5 +1,5 @@
-// What a server says of itself to load balancers and clients: its role among other servers, what it
-// takes right now, and which transactions it has.
+// What a server tells load balancers and clients about itself: its role among other servers, what
+// it takes right now, and which transactions it has.
 //
 // Lifetime: the texts are static.
 #pragma once
@@ -27,7 +27,7 @@ struct GtidRange {
 
 struct Health {
   enum class Role : uint8_t {
-    kPrimary,  ///< Copies no other server's changes.
+    kPrimary,  ///< Does not replicate from another server.
     kReplica,  ///< Has a replication source.
     kGalera,   ///< A node of a Galera cluster.
   };
@@ -38,8 +38,8 @@ struct Health {
   bool reads = true;
   bool writes = true;
   std::string_view version;
-  /// By how many seconds a replica is behind, as Seconds_Behind_Master; unknown while it does not
-  /// replicate. 0 without a replication source.
+  /// By how many seconds a replica lags, as in Seconds_Behind_Master; without a value while it does
+  /// not replicate. 0 without a replication source.
   std::optional<uint64_t> lag_s = 0;
 
   bool LagIsWithin(uint64_t max_s) const { return lag_s.has_value() && *lag_s <= max_s; }

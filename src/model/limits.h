@@ -4,8 +4,8 @@
 // net/connection.h, kCipherBytesMax and kEmptyReadsMax in net/tls_stream.h, kSecretBytesMax in
 // base/secret.h.
 //
-// The order: limits that a variable sets (Limits), then those of all protocols, of one protocol
-// after the other, of what two protocols share, of the engine, and of what the plugins show.
+// The order: first limits that a variable sets (Limits); then those of all protocols, of each
+// single protocol, of pairs of protocols, of the engine, and of what the plugins show.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace rowsocket::model {
 
-/// The limits of one plugin, which sets those that it has a variable for. Where several plugins
-/// have the variable, it is HandlerSocket's that is named.
+/// The limits of one plugin, which sets those that it has a variable for. If several plugins have
+/// the variable, the comment names HandlerSocket's.
 struct Limits {
   // HandlerSocket and RESP: what a client sends. Only HandlerSocket has ids of indexes.
   size_t line_bytes_max = 16u << 20;  ///< (variable) handlersocket_line_max_bytes
@@ -39,8 +39,8 @@ struct Limits {
 
 // All protocols: what a client sends first, and how long the names are that it gives.
 
-/// Bytes of a client's first input that Frontend::RefusePlain is shown, so that it knows in which
-/// dialect to answer; as many as the header of memcached's binary dialect has.
+/// Bytes of a client's first input that Frontend::RefusePlain gets, so that it can answer in the
+/// client's dialect; as many as the header of memcached's binary dialect has.
 inline constexpr size_t kFirstBytesMax = 24;
 /// Bytes of the name of a table, an index or a column that a client opens (the server's own limit,
 /// NAME_LEN, is below it), and of a client's name.
@@ -54,9 +54,10 @@ inline constexpr uint32_t kHandshakesMax = 2048;
 inline constexpr uint32_t kHandshakesOfAddressMax = 512;
 /// Time for a TLS handshake where auth_timeout is 0, in seconds.
 inline constexpr uint32_t kHandshakeTimeoutS = 10;
-/// Logins of one source that are under way at a time, a failed one until it is answered.
+/// Logins of one source that are under way at a time; a failed login is under way until it is
+/// answered.
 inline constexpr uint32_t kLoginsOfSourceMax = 4;
-/// Logins of all sources of one address that are under way at a time, counted as those of a source.
+/// Logins of all sources of one address that are under way at a time, counted in the same way.
 inline constexpr uint32_t kLoginsOfAddressMax = 32;
 /// Logins of one address that wait to be checked.
 inline constexpr uint32_t kLoginsWaitingOfAddressMax = 1024;
@@ -66,9 +67,9 @@ inline constexpr size_t kLoginSourcesMax = 4096;
 inline constexpr int64_t kLoginForgetMs = 60'000;
 /// Time until the first failed login of a source is answered.
 inline constexpr int64_t kLoginDelayMs = 100;
-/// How often kLoginDelayMs doubles at most: once with each further failure of the source.
+/// How many times kLoginDelayMs doubles at most: once with each further failure of the source.
 inline constexpr uint32_t kLoginDelayDoublingsMax = 5;
-/// Failed logins of a connection, of which the last one ends it.
+/// Failed logins after which a connection ends.
 inline constexpr uint32_t kLoginFailuresMax = 3;
 /// Bytes of a user's name in a login: the server's own limit is 128 characters.
 inline constexpr size_t kUserBytesMax = 512;
@@ -90,7 +91,7 @@ inline constexpr size_t kTurnArenaBytesMax = 16u << 20;
 inline constexpr size_t kTurnReplyBytesMax = 64u << 20;
 /// Time after which a turn begins no more requests.
 inline constexpr int64_t kTurnMsMax = 100;
-/// A turn looks at the clock after each so many requests, however short they seem: a short one may
+/// A turn looks at the clock after this many requests, however short they seem: a short one may
 /// read or write a large row.
 inline constexpr uint32_t kItemsPerLook = 8;
 /// A turn looks at the clock after a request that has met more rows than these.
@@ -107,13 +108,13 @@ inline constexpr uint32_t kPublishEvery = 64;
 inline constexpr uint32_t kBatchesMax = 4;
 /// Rounds of its worker from whose memory a batch takes requests over without reading them again.
 inline constexpr size_t kBatchArenasMax = 16;
-/// Times a batch is run again after a deadlock before its requests run one by one.
+/// How many times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
-/// Time for which a batch that lost its rows to other nodes of a cluster is run again.
+/// For how long a batch that loses its rows to other nodes of a cluster is run again.
 inline constexpr int64_t kConflictRetryMsMax = 5000;
 /// The longest pause before a batch that lost its rows to other nodes is run again.
 inline constexpr int64_t kConflictPauseMsMax = 20;
-/// Times that a request in the wait lane which gives way to a DDL statement is executed.
+/// How many times a request in the wait lane is executed that gives way to a DDL statement.
 inline constexpr uint32_t kBackOffsMax = 2000;
 /// How long a request in the wait lane pauses when it gives way.
 inline constexpr uint32_t kBackOffMs = 5;
@@ -127,9 +128,11 @@ inline constexpr int kSessionTickMs = 200;
 
 /// Bytes of a line of HandlerSocket that are read before the connection has authenticated.
 inline constexpr size_t kUnauthenticatedLineBytesMax = 4096;
-/// Columns, filter columns included, of all ids of a connection, for each id that it may have.
+/// Columns, filter columns included, per id: all ids of a connection together may have this many
+/// for each id that it may have.
 inline constexpr size_t kOpenColumnsOfAnId = 64;
-/// Columns of all ids of a connection, where kOpenColumnsOfAnId for each id would be fewer.
+/// Columns that all ids of a connection together may have at least, even if kOpenColumnsOfAnId for
+/// each id would be fewer.
 inline constexpr size_t kOpenColumnsMin = 65'536;
 constexpr size_t OpenColumnsMax(const Limits& limits) {
   const size_t columns = kOpenColumnsOfAnId * limits.index_ids_max;
@@ -188,34 +191,34 @@ inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
 /// Columns of a connection's open indexes with which a turn may begin; where there are more, all
 /// indexes are closed before its first command. Each takes about a hundred bytes.
 inline constexpr size_t kRespShapeColumnsMax = 65'536;
-/// Columns of the indexes that are opened for one command of RESP, or one transaction: its commands
-/// may name other fields each, and their indexes are open until the next turn.
+/// Columns of the indexes that are opened for one command of RESP, or one transaction: each of its
+/// commands may name other fields, and their indexes stay open until the next turn.
 inline constexpr size_t kRespCommandColumnsMax = 65'536;
-/// Bytes of a connection's open indexes that do not count as its memory: to count them would cost
-/// each connection a look at a number that all threads write.
+/// Bytes of a connection's open indexes that do not count as its memory: counting them would cost
+/// each connection access to a number that all threads write.
 inline constexpr size_t kRespShapeBytesUncounted = size_t{64} << 10;
-/// Calls that are made for one command of RESP, with those that are made again.
+/// Calls that are made for one command of RESP, including calls that are made again.
 inline constexpr size_t kRespCallsMadeMax = 1'000'000;
 /// Bytes that are parsed for one command of RESP, or one transaction, which is parsed again for
-/// each index that it has opened. It takes half a second.
+/// each index that is opened for it. Parsing them takes half a second.
 inline constexpr size_t kRespBytesParsedMax = size_t{64} << 20;
-/// Indexes that a command of RESP may have opened whatever bytes it has: the longest transaction
-/// may write to several tables.
+/// Indexes that are opened for a command of RESP however many bytes it has, because even the
+/// longest transaction may write to several tables.
 inline constexpr size_t kRespLongParsesMin = 16;
 /// Calls for which a connection of RESP keeps memory from one command to the next.
 inline constexpr size_t kRespCallsKept = 64;
-/// Bytes of a string that APPEND and SETRANGE make: a few bytes cannot make a string larger than
-/// one command could.
+/// Bytes of a string that APPEND and SETRANGE make, so that few bytes cannot make a larger string
+/// than one command could set.
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
-/// Bytes of the pattern of SCAN, HSCAN and CONFIG GET, which is gone through for each name.
+/// Bytes of the pattern of SCAN, HSCAN and CONFIG GET, which is compared with each name.
 inline constexpr size_t kRespPatternBytesMax = 1024;
-/// Bytes of the pattern of KEYS, which goes through kRespScanRowsMax keys at once.
+/// Bytes of the pattern of KEYS, which is compared with up to kRespScanRowsMax keys at once.
 inline constexpr size_t kRespKeysPatternBytesMax = 128;
 /// Rows that one SCAN of RESP looks at, multiplied by the bytes of its pattern: matching a key
 /// takes time of the product of both lengths.
 inline constexpr uint64_t kRespScanPatternBytesMax = 200'000;
-/// Steps in which one SCAN or KEYS of RESP compares its pattern with keys: a key and a pattern take
-/// up to twice the product of their lengths. It takes a fraction of a second.
+/// Steps in which one SCAN or KEYS of RESP compares its pattern with keys: each key takes up to
+/// twice the product of its length and the pattern's. All steps take a fraction of a second.
 inline constexpr uint64_t kRespMatchStepsMax = 50'000'000;
 /// Patterns of one CONFIG GET of RESP.
 inline constexpr size_t kRespConfigPatternsMax = 64;
@@ -228,13 +231,13 @@ inline constexpr size_t kRespScannedBytesMax = size_t{64} << 20;
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Keys of one database that INFO of RESP counts one by one.
 inline constexpr uint64_t kRespInfoKeysMax = 2'000;
-/// Keys of which RANDOMKEY of RESP chooses one, where a database has no more.
+/// Keys of a whole database, if it has no more, from which RANDOMKEY of RESP chooses one.
 inline constexpr uint64_t kRespRandomKeys = 1'000;
-/// Keys of a part of a larger database of which RANDOMKEY of RESP chooses one.
+/// Keys of a part of a larger database from which RANDOMKEY of RESP chooses one.
 inline constexpr uint64_t kRespRandomRows = 100;
-/// Bytes of a script of RESP that may be one of those that are served.
+/// Bytes of a script of RESP that is compared with those that are served.
 inline constexpr size_t kRespScriptBytesMax = 4096;
-/// Different texts of the scripts that are served that a port remembers.
+/// Different texts of served scripts that a port remembers.
 inline constexpr size_t kRespScriptsMax = 1024;
 
 // HandlerSocket and RESP: units, and requests that take effect once (exec/unit.h,
@@ -244,14 +247,14 @@ inline constexpr size_t kRespScriptsMax = 1024;
 inline constexpr size_t kGroupLineBytesMax = 4096;
 /// Requests of a group of HandlerSocket.
 inline constexpr size_t kGroupRequestsMax = 64;
-/// Rows that the requests of a group of HandlerSocket may change together.
+/// Rows that the requests of a group of HandlerSocket may change in all.
 inline constexpr uint64_t kGroupRowsMax = 10'000;
-/// Keys that one command of RESP names, or all commands of a transaction together.
+/// Keys that one command of RESP names, or all commands of a transaction in all.
 inline constexpr size_t kRespUnitKeysMax = 10'000;
 /// Bytes of the values that one command or transaction of RESP, or one get of memcached, reads
-/// beside those that its reply may have. It takes a fraction of a second.
+/// besides those that its reply may have. Reading them takes a fraction of a second.
 inline constexpr size_t kReadBytesMax = size_t{256} << 20;
-/// Words of a command of RESP that is served: a name, and kRespUnitKeysMax keys with a value each.
+/// Words of a served command of RESP: a name, and kRespUnitKeysMax keys with a value each.
 inline constexpr size_t kRespWordsMax = 2 * kRespUnitKeysMax + 2;
 /// Locks of other sessions that a unit has met, and takes first when it runs again.
 inline constexpr size_t kUnitMetLocksMax = 8;
@@ -261,34 +264,35 @@ inline constexpr size_t kTokenBytesMax = 64;
 inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 /// Expired tokens that are removed whenever a new one is kept.
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
-/// Seconds for which no expired token is removed after the lock of another session on an expired
-/// token has cost a transaction.
+/// Seconds for which no expired token is removed after another session's lock on such a token has
+/// cost a transaction.
 inline constexpr uint64_t kTokenPurgePauseS = 10;
 
-// memcached and RESP: the mapping tables, and what goes through all rows of a container
+// memcached and RESP: the mapping tables, and work that goes through all rows of a container
 // (src/keyspace).
 
 /// Rows that are read of each of the mapping tables.
 inline constexpr uint32_t kContainersMax = 1000;
 /// Value columns of one container.
 inline constexpr uint32_t kContainerValuesMax = 64;
-/// Time after which a change of the mapping tables is seen.
+/// Time until a change of the mapping tables is seen.
 inline constexpr int64_t kMappingAgeMsMax = 50;
-/// Time after which a change of a mapped table's columns is seen.
+/// Time until a change of a mapped table's columns is seen.
 inline constexpr int64_t kTableAgeMsMax = 1000;
 /// Rows that flush_all deletes at a time.
 inline constexpr uint64_t kFlushChunkRows = 10'000;
 /// Time until a flush that failed is tried again.
 inline constexpr int64_t kFlushRetryMs = 1000;
-/// How long a delayed flush that meets locks is tried again: it deletes what is written meanwhile.
+/// For how long a delayed flush that meets locks is tried again. (A longer time would be worse: the
+/// flush also deletes what is written meanwhile.)
 inline constexpr int64_t kFlushOverdueMsMax = 600'000;
-/// Rows that a purge looks at in one round, where there is no index.
+/// Rows that a purge looks at in one round, if there is no index of expiry.
 inline constexpr uint64_t kPurgeScanRows = 1000;
-/// Expired rows of a container that are removed in a second, where no variable says otherwise.
+/// Expired rows of a container that are removed in a second, unless a variable says otherwise.
 inline constexpr unsigned kPurgeRowsPerSecond = 1000;
-/// Rows with one moment of expiry that a pass of the purge could not delete: from so many on the
-/// moment is stuck, and the next passes leave it out for a pause. Each search among rows of one
-/// moment passes over all of them that stay.
+/// Rows with one moment of expiry that a pass of the purge could not delete: from this many on the
+/// moment is stuck, and passes leave it out for a pause, because each search among the rows of a
+/// moment goes through all that stay.
 inline constexpr uint64_t kPurgeStuckRows = 2000;
 /// The first pause for which passes of the purge leave a stuck moment out. Each next pause is twice
 /// as long.
@@ -302,36 +306,37 @@ inline constexpr int64_t kPurgeTickMs = 100;
 /// Time between two rounds of the purge, while there is nothing to purge.
 inline constexpr int64_t kPurgeIdleMs = 500;
 
-// The engine: indexes and tables, and what a thread keeps of them and for its next request
+// The engine: indexes and tables, and what a thread keeps of them for its next request
 // (src/engine/server).
 
 /// Key parts of an index (MariaDB's MAX_REF_PARTS).
 inline constexpr uint32_t kKeyPartsMax = 32;
-/// Columns, and filter columns, of one opened index: so many of each.
+/// Columns of one opened index, and also its filter columns.
 inline constexpr uint32_t kColumnsMax = 4096;
 /// Rows that a turn keeps open at once: twice as many as a group of HandlerSocket can name.
 inline constexpr size_t kOpenRowsMax = 128;
 /// Tables that a thread keeps open from one turn to the next.
 inline constexpr size_t kSessionTablesMax = 1000;
 /// Bytes of the positions of the rows that one find_modify changes: all are found before the first
-/// is changed. With an IN list, the memory that recognizes a row which is found again counts too.
+/// is changed. With an IN list, the memory by which a row that is found again is recognized counts,
+/// too.
 inline constexpr size_t kFoundPositionsBytesMax = size_t{64} << 20;
 /// Bytes of memory for one value that a thread keeps for its next request.
 inline constexpr size_t kKeptValueBytesMax = 64u << 10;
 /// Comparison values of filters that a thread keeps for its next request.
 inline constexpr size_t kKeptFiltersMax = 8;
-/// Accounts for whose rights on an index in a turn a thread has room from the beginning.
+/// Accounts whose rights on an index a thread has room for from the beginning.
 inline constexpr size_t kRightsKeptMin = 4;
-/// Accounts whose rights on an index in a turn a thread keeps at most.
+/// Accounts whose rights on an index a thread keeps at most.
 inline constexpr size_t kRightsKeptMax = 256;
 /// The shortest pause between two looks at the accounts in use.
 inline constexpr int64_t kAccountsLookMsMin = 10;
 /// The longest pause between two looks at the accounts in use.
 inline constexpr int64_t kAccountsLookMsMax = 100;
-/// How many times as long as the last look at the accounts the pause after it is, within
+/// The pause after a look at the accounts is this many times as long as the look, within
 /// kAccountsLookMsMin and kAccountsLookMsMax.
 inline constexpr int64_t kAccountsLookMultiple = 50;
-/// Accounts for which a session keeps what audit plugins have noted of them.
+/// Accounts for which a session keeps what audit plugins have noted about them.
 inline constexpr size_t kAuditThdsMax = 16;
 
 // What the plugins show: hot rows, use by table and account, slow requests (exec/hot_rows.h,
@@ -347,7 +352,7 @@ inline constexpr size_t kHotKeyBytesMax = 128;
 inline constexpr uint32_t kHotSamplesPerSecond = 1000;
 /// Rows that a worker has counted and not handed over yet.
 inline constexpr size_t kHotRowsKeptMax = 4096;
-/// Names of indexes, and of accounts, that a worker counts requests by.
+/// Names of indexes, and of accounts, by which a worker counts requests.
 inline constexpr size_t kUsageNamesMax = 4096;
 /// Slow requests that are kept in memory for a plugin.
 inline constexpr size_t kSlowKeptMax = 128;

@@ -3,8 +3,8 @@
 //
 // Lifetime: every span and Value is a view, see value.h. The spans that a RowEditor gives belong to
 // the editor, and are valid until the editor is called again or its request is answered. Limits:
-// the spans never hold more than limits.h allows; `key_parts_given` may say more than the span
-// holds, so that the engine can refuse a count without anybody having materialized it.
+// the spans never hold more than limits.h allows; `key_parts_given` may be larger than the span, so
+// that the engine can refuse a count although nobody has made room for so many values.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,14 @@ inline constexpr size_t kModifications = static_cast<size_t>(Modification::kDecr
 
 /// One condition on a column of the index's filter columns.
 struct Filter {
-  /// What a row that does not meet the condition does: true: it ends the scan; false: it is
-  /// skipped.
+  /// True: a row that does not meet the condition ends the scan; false: it is skipped.
   bool stops_scan = false;
   CompareOp op = CompareOp::kEq;
   uint32_t column = 0;  ///< Position among the filter columns of the opened index.
   Value value;
 };
 
-/// Rows of an index by key, optionally changed on the way.
+/// Finds rows of an index by key, and may change them.
 struct Find {
   CompareOp op = CompareOp::kEq;  ///< The operator; never kNe.
   std::span<const Value> key;     ///< One value for each key part, from the first.
@@ -46,9 +45,9 @@ struct Find {
   std::span<const Value> in_values;
   std::span<const Filter> filters;  ///< All filters must hold; they are looked at in this order.
   Modification modification = Modification::kNone;
-  /// Answer the rows as they were before the change, instead of the count.
+  /// The answer is the rows as they were before the change, instead of the count.
   bool wants_pre_images = false;
-  /// New values or operands, by opened column; may be fewer.
+  /// New values or operands, by opened column; there may be fewer than columns.
   std::span<const Value> modifications;
 };
 
@@ -64,7 +63,7 @@ enum class Decision : uint8_t {
   kRenew,   ///< As if the row were deleted and inserted with the listed columns; an absent row is
             ///< inserted.
   kDelete,  ///< The row is deleted; an absent row stays absent.
-  kClear,   ///< As kDelete, but the row stays where its deletion could delete or change rows that
+  kClear,   ///< Like kDelete, but the row stays if its deletion could delete or change rows that
             ///< refer to it.
 };
 
@@ -76,9 +75,9 @@ struct CellChange {
   bool keeps = false;
   enum class Fit : uint8_t {
     kBytes,       ///< A text or binary column holds exactly these bytes, or the request fails.
-    kAsInserted,  ///< CHAR and BINARY may pad the value, and a text may be trimmed, as by INSERT.
-    /// The client is told that this is the value: whatever its type, the column holds this number
-    /// or text, or the request fails. FLOAT shows fewer digits than it holds, so that it fails.
+    kAsInserted,  ///< CHAR and BINARY may pad the value, and a text may be trimmed, as in INSERT.
+    /// The reply shows this value: whatever its type, the column holds exactly this number or text,
+    /// or the request fails. FLOAT shows fewer digits than it holds, so that it fails.
     kTold,
   };
   Fit fit = Fit::kBytes;
@@ -86,11 +85,11 @@ struct CellChange {
 
 /// Decides about one row while the engine has it locked. The engine may ask several times for one
 /// request (the row was inserted meanwhile, the batch runs again); the last decision is carried
-/// out, so an editor keeps nothing that the next call does not overwrite.
+/// out, so each call overwrites all that an editor keeps.
 class RowEditor {
  public:
-  /// `row`: the opened columns as a find sends them, valid during the call; empty: there is no such
-  /// row. `*changes`, with kStore and kRenew: each column at most once.
+  /// Decides. `row`: the opened columns as a find sends them, valid during the call; empty: there
+  /// is no such row. `*changes`, with kStore and kRenew: each column at most once.
   virtual Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) = 0;
 
  protected:
@@ -109,17 +108,17 @@ inline constinit RowKeeper row_keeper;
 /// One row, by every part of a unique key, read, decided about and changed under one lock.
 ///
 /// Values are converted as in a strict INSERT, and a text or binary column holds exactly the bytes
-/// that were given, or the request fails: where the bytes for a text column are no UTF-8, or where
-/// CHAR or BINARY would pad or trim the value (unless CellChange::fit allows it). Times are texts
-/// in the server's time zone. A column with ON UPDATE that is listed keeps the value that it is
-/// given. A row that is inserted or made anew has the key of the request, the listed columns, and
-/// DEFAULT for the rest. Outcome::rows is 1 when the decision was kStore or kRenew, or when a row
-/// that was there was deleted. A row that is to be made anew and cannot be inserted may be deleted;
-/// a row that a foreign key keeps has the listed columns set.
+/// that were given, or the request fails: if the bytes for a text column are no UTF-8, or if CHAR
+/// or BINARY would pad or trim the value (unless CellChange::fit allows it). Times are texts in the
+/// server's time zone. A column with ON UPDATE that is listed keeps the value that it is given. A
+/// row that is inserted or made anew has the key of the request, the listed columns, and DEFAULT
+/// for the rest. Outcome::rows is 1 when the decision was kStore or kRenew, or when an existing row
+/// was deleted. A row that is to be made anew and cannot be inserted may have been deleted; a row
+/// that a foreign key keeps gets the listed columns set.
 struct Edit {
   std::span<const Value> key;  ///< One value for each key part, for all of them; not NULL.
-  /// What the editor may decide, for the account's rights; all of it reads the row. Columns are
-  /// positions among the opened columns.
+  /// What the editor may decide, by which the account's rights are judged; every decision reads the
+  /// row. Columns are positions among the opened columns.
   bool may_insert = false;
   bool may_delete = false;
   std::span<const uint32_t> may_update;
@@ -136,13 +135,12 @@ struct Request {
   Find find;
   Insert insert;
   Edit edit;
-  /// The account by whose rights the request is judged; null: it may do everything. Whoever sends
+  /// The account by whose rights the request is judged; null: it may do everything. The sender of
   /// the request keeps the account until the request is answered.
   const Account* account = nullptr;
-  /// A write whose commit need not be on disk when Commit returns, if the engine can save something
-  /// by that.
+  /// The write need not be on disk when Commit returns, if that saves the engine work.
   bool relaxed = false;
-  /// Other requests of the turn name the row, too: they may be executed on one copy of it
+  /// Other requests of the turn name the row, too: all of them may be executed on one copy of it
   /// (engine/session.h, S13).
   bool shares_row = false;
 
@@ -156,8 +154,8 @@ struct Request {
     if (verb == Verb::kInsert) return {};
     return verb == Verb::kEdit ? edit.key : find.key;
   }
-  /// Whether this request is for at most one row by `=`, without passing that row over: with all
-  /// parts of a unique key it names one row.
+  /// Whether this request is for at most one row by `=`, and does not skip it by an offset: with
+  /// all parts of a unique key, it names one row.
   bool names_one_row() const {
     if (verb != Verb::kFind) return verb == Verb::kEdit;
     return find.op == CompareOp::kEq && !find.has_in && find.offset == 0 && find.limit > 0 &&

@@ -12,7 +12,8 @@ namespace rowsocket::model {
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  /// `text` is valid during the call only. Returns false when the reply has reached its limit.
+  /// Takes a cell; `text` is valid only during the call. Returns false when the reply has reached
+  /// its limit.
   virtual bool Cell(std::string_view text) = 0;
   virtual bool NullCell() = 0;
 };

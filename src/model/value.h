@@ -18,7 +18,7 @@ class Value {
       : text_(text.data() ? text : std::string_view("")) {}
 
   constexpr bool is_null() const { return text_.data() == nullptr; }
-  /// REQUIRES: !is_null(), except that NULL reads as the empty string.
+  /// The text; that of NULL is empty.
   constexpr std::string_view text() const { return text_; }
 
  private:

@@ -49,7 +49,7 @@ class ListParser {
     return false;
   }
 
-  /// Decimal digits only: from_chars alone would accept any text behind the digits.
+  /// Accepts only decimal digits: from_chars would accept any text after the digits.
   bool ParsePort() {
     uint16_t port = 0;
     const char* end = port_text_.data() + port_text_.size();
@@ -112,8 +112,8 @@ class ListParser {
   }
 
   void Add(Address address) {
-    // Binding an address twice would fail. An address that the list also names by itself must not
-    // be skipped in silence.
+    // Binding an address twice would fail. An address that the list also names explicitly must not
+    // be skipped silently.
     for (Address& known : addresses_) {
       if (ToText(known) != ToText(address)) continue;
       known.may_be_skipped &= address.may_be_skipped;

@@ -24,8 +24,8 @@ struct Address {
   std::string host;   ///< TCP: numeric IPv4 or IPv6 address without brackets.
   uint16_t port = 0;  ///< TCP: 0 lets the kernel choose (never the result of parsing).
   std::string path;   ///< UNIX: path of the socket file.
-  /// The address is one of several meanings of `*` or of a name: a machine that lacks its family,
-  /// or, of IPv6, the address itself, goes on with the others.
+  /// The address is one of several that `*` or a name stands for. A machine that lacks its family,
+  /// or an IPv6 address itself, listens on the others.
   bool may_be_skipped = false;
 
   bool operator==(const Address&) const = default;

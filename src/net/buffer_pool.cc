@@ -20,7 +20,8 @@ void BufferPool::Give(base::Buffer& buffer) {
   try {
     kept_.push_back(std::move(taken));
     kept_bytes_ += capacity;
-  } catch (const std::bad_alloc&) {  // The buffer is freed: connections give theirs as they end.
+  } catch (const std::bad_alloc&) {  // The buffer is freed instead, because connections also give
+                                     // their buffers when they end.
   }
 }
 

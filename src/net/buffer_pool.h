@@ -1,9 +1,9 @@
 // Buffers for the connections that are busy at the moment, so that an idle connection needs none
 // and a busy one allocates none.
 //
-// Threads: one owner (one pool a worker). Limits: the pool keeps kKeptBytesMax bytes for nobody,
-// and frees the rest. Errors: Take may throw std::bad_alloc; Give frees the buffer where there is
-// no memory to keep it.
+// Threads: one owner (one pool a worker). Limits: the pool keeps kKeptBytesMax bytes that no
+// connection uses, and frees the rest. Errors: Take may throw std::bad_alloc; Give frees the buffer
+// if there is no memory to keep it.
 #pragma once
 
 #include <algorithm>
@@ -34,10 +34,10 @@ class BufferPool {
     return buffer;
   }
 
-  /// Takes the memory of `buffer`, which then is empty and owns nothing.
+  /// Takes the memory of `buffer`, which is then empty and owns nothing.
   void Give(base::Buffer& buffer);
 
-  /// Frees the buffers that nobody has taken since the last Trim. The owner calls it now and then.
+  /// Frees the buffers that were not used since the last Trim. The owner calls it now and then.
   void Trim();
 
   size_t kept_bytes() const { return kept_bytes_; }
@@ -47,7 +47,7 @@ class BufferPool {
 
   std::vector<base::Buffer> kept_;  ///< Last in, first out: the warmest memory is used again first.
   size_t kept_bytes_ = 0;
-  size_t unused_ = 0;  ///< The fewest that were kept since the last Trim.
+  size_t unused_ = 0;  ///< The smallest number of kept buffers since the last Trim.
 };
 
 }  // namespace rowsocket::net

@@ -12,12 +12,13 @@ namespace rowsocket::net {
 
 namespace {
 
-/// The bounds of the room that one Receive offers; in between, the room follows what arrives.
+/// The bounds of the room that one Receive offers; between them, the room adapts to the bytes that
+/// arrive.
 constexpr uint32_t kReceiveBytesMin = BufferPool::kBufferBytes;
 constexpr uint32_t kReceiveBytesMax = BufferPool::kBufferBytesMax;
 
-/// The loop tells of an event once, not until the bytes have been received: the kernel looks at the
-/// socket half as often.
+/// The loop reports an event once, and not until the bytes have been received, so that the kernel
+/// looks at the socket half as often.
 constexpr uint32_t kEdges = uint32_t{EPOLLIN} | EPOLLRDHUP | EPOLLET;
 
 }  // namespace
@@ -71,8 +72,8 @@ std::string_view Connection::Peek(std::span<char> room, bool* ended) const {
 Connection::Received Connection::Receive(size_t in_bytes_max) {
   if (state_ == State::kBroken) return {ReceiveStatus::kError};
   if ((WantedEvents() & EPOLLIN) == 0) {
-    // When input is wanted again the loop tells of what the socket has, and not of what is left in
-    // the stream.
+    // When input is wanted again, the loop reports what the socket has, but not what is left in the
+    // stream.
     const bool has_left_over =
         state_ == State::kPaused && tls_ != nullptr && tls_->has_undecrypted();
     return {ReceiveStatus::kWouldBlock, 0, has_left_over};
@@ -84,8 +85,8 @@ Connection::Received Connection::Receive(size_t in_bytes_max) {
   return ReceiveInto(in_, in_bytes_max - in_.size());
 }
 
-// Half of the room is asked for, so that the rest of a line at the front does not make the buffer
-// grow; all room that the buffer has is used.
+// Asks the buffer for half of the room, so that the rest of a line at its front does not make it
+// grow; but uses all the room that it has.
 Connection::Received Connection::ReceiveInto(base::Buffer& buffer, size_t room_max) {
   if (buffer.capacity() == 0) buffer = context_->buffers.Take();
   char* room = buffer.Room(room_bytes_ / 2);
@@ -102,7 +103,7 @@ Connection::Received Connection::ReceiveInto(base::Buffer& buffer, size_t room_m
     room_bytes_ = std::max(room_bytes_ / 2, kReceiveBytesMin);
   }
   // A stream gives fewer bytes than it is asked for when there are no more: epoll(7). Out-of-band
-  // data ends a receive, too; a client that sends out-of-band data is served on when its next bytes
+  // data ends a receive, too: a client that sends such data is served again when its next bytes
   // come.
   return {ReceiveStatus::kBytes, bytes, bytes == offered || hangs_up_};
 }
@@ -113,7 +114,7 @@ Connection::Received Connection::Discard() {
   if (received == 0) return OnEof();
   if (received < 0) return OnReceiveError(errno);
   discarded_bytes_ += static_cast<uint32_t>(received);
-  // Also where replies are left: a client that takes none of them would be served for ever.
+  // Even if replies are left: otherwise a client that takes none of them could go on for ever.
   if (discarded_bytes_ > kLingerBytesMax) {
     Abort();
     return {ReceiveStatus::kError};
@@ -199,8 +200,8 @@ bool Connection::CountBuffers(size_t owner_held_bytes) {
   if (may_stay(held_now())) return true;
   ReleaseEmptyBuffers();
   if (may_stay(held_now())) return true;
-  // The bytes leave the budget now: else the connections that are looked at next would be closed
-  // for them.
+  // The bytes leave the budget now: otherwise the connections that are looked at next would be
+  // closed because of them.
   may_stay(0);
   return false;
 }

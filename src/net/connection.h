@@ -1,5 +1,5 @@
-// The bytes of one socket: received and not used yet, to be sent, and how many of these may leave
-// already.
+// The bytes of one socket: those received and not used yet, those to send, and how many of these
+// may leave already.
 //
 // Flow of a turn:
 //   OnEvents -> Receive once -> owner parses in() and appends to out() -> gate -> Send once
@@ -13,14 +13,14 @@
 //   kLingering  the server ends it: replies are sent, then FIN; what still arrives is thrown away,
 //               so that the kernel does not answer it with a reset that would destroy the last
 //               reply; after kLingerBytesMax bytes the connection is reset, and kBroken
-//   kBroken     reset or failed: nothing can be sent or received any more
-// kServing and kPaused lead to every later state, and states never go back otherwise.
+// kBroken reset or failed: nothing can be sent or received any more kServing and kPaused lead to
+// every later state; except from kPaused to kServing, states never go back.
 //
 // Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
 // ReleaseEmptyBuffers. The descriptor is closed with the object; remove it from the event loop
-// before that. Limits: in() never holds more than Receive was told; out() is the owner's to limit
-// (reply size), beyond ConnectionContext::buffered_bytes_max the connection pauses. The port's
-// budget limits what all connections hold together.
+// before that. Limits: in() never holds more than Receive was told; the owner limits out() by the
+// size of replies, and beyond ConnectionContext::buffered_bytes_max the connection pauses. The
+// port's budget limits what all connections hold together.
 //
 // TLS: StartTls puts a filter between the socket and in() and out(); Handshake is called until it
 // is done, and from then on everything above holds as for a plain connection (connection_tls.cc).
@@ -53,8 +53,8 @@ struct ConnectionContext {
 
 class Connection {
  public:
-  /// Bytes of a client that are thrown away once the server ends the connection, before the reset
-  /// comes.
+  /// How many bytes of a client are thrown away after the server has ended the connection, before
+  /// it resets the connection.
   static constexpr uint32_t kLingerBytesMax = uint32_t{4} << 20;
 
   enum class State : uint8_t { kServing, kPaused, kDraining, kLingering, kBroken };
@@ -77,7 +77,7 @@ class Connection {
     /// The bytes put into in(), or into the stream of TLS. What kLingering throws away does not
     /// count.
     size_t bytes = 0;
-    bool may_have_more = false;  ///< No event will tell of further bytes: call Receive again.
+    bool may_have_more = false;  ///< No event will announce further bytes: call Receive again.
   };
   enum class SendStatus : uint8_t {
     kDone,     ///< Nothing sendable is left.
@@ -89,7 +89,7 @@ class Connection {
     size_t bytes = 0;  ///< Given to the socket.
   };
 
-  /// `fd` is a nonblocking stream socket.
+  /// Takes over `fd`, a nonblocking stream socket.
   Connection(UniqueFd fd, ConnectionContext& context) : fd_(std::move(fd)), context_(&context) {}
   ~Connection();
   Connection(const Connection&) = delete;
@@ -97,16 +97,16 @@ class Connection {
 
   int fd() const { return fd_.get(); }
   State state() const { return state_; }
-  /// Whether more requests should be executed: not while unsent replies pile up.
+  /// Whether the client's next requests should be executed: not while its unsent replies pile up.
   bool accepts_work() const {
     return state_ == State::kServing ||
            (state_ == State::kDraining && out_.unsent_bytes() <= context_->buffered_bytes_max);
   }
-  /// Whether nothing is left to do on the socket: the owner removes and destroys the connection,
-  /// once no request is under way.
+  /// Whether nothing is left to do on the socket: the owner then removes and destroys the
+  /// connection when no request is under way.
   bool finished() const;
 
-  /// Received bytes; the owner consumes what it has used up.
+  /// The received bytes; the owner consumes what it has used.
   base::Buffer& in() { return in_; }
   /// Replies and their gate; see gated_output.h.
   GatedOutput& out() {
@@ -118,15 +118,16 @@ class Connection {
   /// Tells which calls the events that the loop reported ask for.
   Ready OnEvents(uint32_t events);
 
-  /// The bytes at the front of what the socket has, without taking them: at most room.size(). Empty
-  /// where nothing has come; *ended tells whether nothing can come any more.
+  /// Copies the first bytes that the socket has, at most room.size(), without taking them off it.
+  /// Empty if nothing has come; `*ended`: nothing more can come.
   std::string_view Peek(std::span<char> room, bool* ended) const;
 
-  /// The connection speaks TLS from its first byte on, in() included. REQUIRES: nothing was sent.
+  /// Makes the connection speak TLS from its first byte, those in in() included. REQUIRES: nothing
+  /// was sent.
   void StartTls(std::unique_ptr<TlsStream> tls);
   /// Goes on with the handshake as far as the peer's bytes allow. kFailed: the state is kBroken.
   TlsStream::Status Handshake();
-  /// Null on a plain connection.
+  /// The TLS of the connection; null on a plain one.
   const TlsStream* tls() const { return tls_.get(); }
 
   /// One recv. in() never grows beyond `in_bytes_max` bytes.
@@ -136,36 +137,35 @@ class Connection {
   /// the connection when too much is unsent, and resumes it (requests may still wait in in()).
   Sent Send();
 
-  /// Says whether the owner wants more input: not now, where its requests wait for something.
+  /// Sets whether the owner wants more input: it wants none while its requests wait for something.
   void SetInputWanted(bool wanted) { input_wanted_ = wanted; }
 
   /// Ends the connection from the server's side once out() has been sent: kLingering. The peer
-  /// learns of it from Send, which the owner calls next, when the replies may leave.
+  /// learns that from Send, which the owner calls next, when the replies may leave.
   void Finish();
   /// Gives the connection up at once: kBroken.
   void Abort() { state_ = State::kBroken; }
-  /// Ends the connection, and lets the peer read what was sent.
+  /// Gives the connection up (kBroken), but lets the peer read what was sent.
   void AbortBehindSent();
 
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void ReleaseEmptyBuffers();
   /// End of a turn, after ReleaseEmptyBuffers: tells the budget what this connection still holds.
-  /// `owner_held_bytes`: what its owner holds for it beside its buffers. False if all connections
-  /// together hold too much and this connection holds more than small buffers: the owner is to
-  /// destroy it.
+  /// `owner_held_bytes`: what the owner holds for the connection besides its buffers. False if all
+  /// connections together hold too much, and this one holds more than small buffers: the owner has
+  /// to destroy it.
   bool CountBuffers(size_t owner_held_bytes = 0);
 
   /// The bytes of its buffers, and what its owner held for it, at the end of its last turn.
   size_t held_bytes() const { return held_bytes_; }
 
-  /// EPOLLIN and EPOLLOUT as the state needs them.
+  /// The events that the state needs, of EPOLLIN and EPOLLOUT.
   uint32_t WantedEvents() const;
   /// Adds the descriptor at the first call; later calls make a system call only if the wanted
   /// events have changed. Takes the descriptor out of the loop when kBroken. False, with errno: the
   /// loop cannot watch the descriptor.
   bool UpdateInterest(EventLoop& loop, void* tag);
-  /// Makes this a connection of another worker of the same port, whose context is `context`.
-  /// REQUIRES: suspended.
+  /// Moves the suspended connection to another worker of the same port, whose context is `context`.
   void MoveTo(ConnectionContext& context) {
     ROWSOCKET_REQUIRE(is_suspended());
     context_ = &context;
@@ -173,20 +173,20 @@ class Connection {
   bool is_suspended() const { return !added_; }
   /// Takes the descriptor out of the loop until the next UpdateInterest.
   void Suspend(EventLoop& loop);
-  /// Suspends the connection only if the loop would report its events again and again
-  /// (level-triggered). For a connection that its owner does not look at for a while.
+  /// Suspends the connection if the loop would report its events again and again (level-triggered).
+  /// For a connection that its owner does not look at for a while.
   void SuspendIfLevelTriggered(EventLoop& loop);
 
  private:
   Received ReceiveTls(size_t in_bytes_max);
   Received ReceiveInto(base::Buffer& buffer, size_t room_max);
   Sent SendTls();
-  /// Takes a buffer for records where one is lacking. False: there is no memory for it.
+  /// Takes a buffer for records if the connection has none. False: there is no memory for it.
   bool TakeRecordBuffer();
-  /// One send of the records that wait. False: the connection has failed.
+  /// Makes one send of the records that wait. False: the connection has failed.
   bool SendRecords(size_t* bytes);
-  /// Tells the peer that nothing more comes, as far as the socket takes the record now. REQUIRES:
-  /// nothing is left to be sent, or the connection is being destroyed.
+  /// Tells the peer that nothing more comes, if the socket takes the record now. REQUIRES: nothing
+  /// is left to be sent, or the connection is being destroyed.
   void SayEndOfTls();
   /// Whether nothing is left to be sent.
   bool all_sent() const { return out_.empty() && (tls_ == nullptr || tls_->to_send().empty()); }
@@ -199,19 +199,19 @@ class Connection {
   base::Buffer in_;
   GatedOutput out_;
   UniqueFd fd_;
-  union {  // Beside each other they would not fit into the 128 bytes of a connection.
-    /// How much room the next receive offers, which follows the bytes that arrive.
+  union {  // A union, because a connection has only 128 bytes.
+    /// How much room the next receive offers; it adapts to the bytes that arrive.
     uint32_t room_bytes_ = BufferPool::kBufferBytes;
     uint32_t discarded_bytes_;  ///< kLingering: how many bytes were thrown away.
   };
   ConnectionContext* context_;
-  size_t held_bytes_ = 0;  ///< The bytes that the budget knows of.
+  size_t held_bytes_ = 0;  ///< The bytes that were reported to the budget.
   uint32_t interest_ = 0;
   State state_ = State::kServing;
   bool input_wanted_ = true;
   bool send_blocked_ = false;  ///< The last send took less than it was offered.
   bool added_ : 1 = false;     ///< The event loop knows the descriptor.
-  /// An event has said that FIN or worse is behind the bytes that can be received.
+  /// An event has said that FIN, or an error, comes after the bytes that can be received.
   bool hangs_up_ : 1 = false;
   bool peer_finished_ : 1 = false;  ///< FIN was received.
   bool fin_sent_ : 1 = false;

@@ -26,8 +26,8 @@ void Connection::StartTls(std::unique_ptr<TlsStream> tls) {
   std::swap(in_, tls_->received());
 }
 
-// The kernel tells of bytes once, so that all of them are received. The loop ends: OpenSSL refuses
-// handshakes that are longer than a chain of certificates can make them.
+// The kernel reports bytes once, so all of them are received. The loop ends, because OpenSSL
+// refuses handshakes that are longer than a chain of certificates can make them.
 TlsStream::Status Connection::Handshake() {
   if (state_ == State::kBroken) return TlsStream::Status::kFailed;
   for (;;) {
@@ -59,7 +59,7 @@ Connection::Received Connection::ReceiveTls(size_t in_bytes_max) {
     case TlsStream::Status::kNeedsInput:
       break;
     case TlsStream::Status::kDone:
-      received.may_have_more = true;  // No event will tell of what is left in the stream.
+      received.may_have_more = true;  // No event will report what is left in the stream.
       break;
     case TlsStream::Status::kEnd: {
       const size_t bytes = received.bytes;
@@ -102,7 +102,7 @@ bool Connection::TakeRecordBuffer() {
   return true;
 }
 
-// One send, as a rule: a reply of more than TlsStream::kCipherBytesMax takes several.
+// Usually one send is enough; a reply of more than TlsStream::kCipherBytesMax takes several.
 Connection::Sent Connection::SendTls() {
   size_t bytes = 0;
   for (unsigned round = 1;; ++round) {
@@ -112,7 +112,8 @@ Connection::Sent Connection::SendTls() {
     }
     if (!tls_->to_send().empty() || out_.sendable_bytes() == 0) break;
     if (round < kSendRoundsMax) continue;
-    // The socket takes more, so that no event would tell of it: UpdateInterest is made to ask anew.
+    // The socket takes more, so no event would come: the changed interest makes UpdateInterest ask
+    // the kernel anew.
     interest_ = ~WantedEvents();
     break;
   }

@@ -46,8 +46,8 @@ std::span<const Event> EventLoop::Wait(std::span<Event> events, int timeout_ms) 
   }
   const int count =
       epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
-  // An exchange, not a store: the owner then sees everything that was pushed before the Wake whose
-  // mark the exchange takes away.
+  // An exchange, and not a store: the owner then sees everything that was pushed before the Wake
+  // whose mark is removed here.
   owner_state_.exchange(OwnerState::kAwake);
   size_t kept = count > 0 ? static_cast<size_t>(count) : 0;
   for (size_t i = 0; i < kept; ++i) {

@@ -1,11 +1,11 @@
 // Waits for sockets to become ready: epoll, plus a wake-up from other threads. A descriptor that is
-// ready is told again and again, or, where EPOLLET is asked for, once.
+// ready is reported again and again, or, with EPOLLET, once.
 //
 // Threads: one owner calls everything but Wake, which any thread may call at any time.
 // Lifetime: a descriptor is removed before it is closed and before its tag dies; events already
-//           returned by Wait may still name it, so owners free closed objects after the turn.
-// Errors: false with errno set, where there is no memory, no descriptor, or no room among the
-// watches that the user may have (ENOSPC, fs.epoll.max_user_watches), or by a bug of the caller.
+// returned by Wait may still name it, so owners free closed objects after the turn.
+// Errors: false with errno set, if there is no memory, no descriptor, or no further watch for the
+// user (ENOSPC, fs.epoll.max_user_watches), or if the caller has a bug.
 //
 // A queue between threads:   producer: push; loop.Wake()      owner: loop.Wait(); drain the queue
 // Everything pushed before a Wake is seen by the drain after the next Wait. A Wake costs a system
@@ -23,7 +23,7 @@
 
 namespace rowsocket::net {
 
-/// One ready descriptor. The same bytes as the kernel's, so that Wait copies nothing.
+/// One ready descriptor. It has the layout of the kernel's event, so that Wait copies nothing.
 struct Event : epoll_event {
   void* tag() const { return data.ptr; }
   uint32_t ready() const { return events; }  ///< EPOLLIN, EPOLLOUT, EPOLLHUP, EPOLLERR
@@ -36,17 +36,17 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// REQUIRES: called once, before anything else.
+  /// Makes the descriptors of the loop. REQUIRES: called once, before anything else.
   bool Open();
 
-  /// The highest of the descriptors that the loop has for itself.
+  /// The highest of the loop's own descriptors.
   int highest_fd() const { return std::max(epoll_.get(), wake_.get()); }
 
-  /// `events` as for epoll: EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET; hang-up and error are always
-  /// reported.
+  /// Watches a descriptor. `events` as for epoll: EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET; hang-up
+  /// and error are always reported.
   bool Add(int fd, uint32_t events, void* tag);
-  /// For a listener that several loops watch: a new connection wakes one of them, not all. Such a
-  /// descriptor cannot be modified, only removed and added again.
+  /// Watches a listener that several loops watch: a new connection wakes one of them, not all. Such
+  /// a descriptor cannot be modified, only removed and added again.
   bool AddShared(int fd, void* tag);
   bool Modify(int fd, uint32_t events, void* tag);
   bool Remove(int fd);
@@ -59,7 +59,7 @@ class EventLoop {
   void Wake();
 
  private:
-  /// kNotified: Wake was called, so that the next Wait does not sleep.
+  /// What the owner does. kNotified: Wake was called, so that the next Wait does not sleep.
   enum class OwnerState : uint8_t { kAwake, kAsleep, kNotified };
 
   UniqueFd epoll_;

@@ -4,14 +4,15 @@
 //   -----------|---------------|----------------|----------------|
 //              front           released         held from        end
 //
-// Bytes are sendable only after somebody has released them; appending releases nothing.
-// HoldGate first releases what stands before it, up to the first reply that waits for a commit;
-// that reply and all behind it go when OpenGate says that no write is left to wait for.
+// Bytes are sendable only after they were released; appending releases nothing. HoldGate first
+// releases the bytes before it, up to the first reply that waits for a commit; that reply and all
+// later bytes are released by OpenGate, when no write is left to wait for.
 //
 //   reads only:  append... OpenGate
 //   a write:     HoldGate append... commit  OpenGate  | DropGated, append..., ...
 //
-// Positions count bytes since the connection began, so they stay true while bytes leave in front.
+// Positions count bytes since the connection began, so they stay right while bytes leave at the
+// front.
 //
 // Threads: one owner. Lifetime: bytes() stays the same object; views into it as base::Buffer says.
 #pragma once
@@ -27,8 +28,9 @@ namespace rowsocket::net {
 
 class GatedOutput {
  public:
-  /// For encoders, which append, or truncate to the length that bytes() had when their reply began.
-  /// REQUIRES: an encoder never consumes bytes, and never truncates below sendable().size().
+  /// The bytes, for encoders, which append, or truncate to the length that bytes() had when their
+  /// reply began. REQUIRES: an encoder never consumes bytes, and never truncates below
+  /// sendable().size().
   base::Buffer& bytes() { return bytes_; }
   const base::Buffer& bytes() const { return bytes_; }
 
@@ -38,40 +40,39 @@ class GatedOutput {
     return bytes_.view().substr(0, released_ - front_);
   }
   size_t sendable_bytes() const { return released_ - front_; }
-  /// The bytes that are appended and not sent yet, sendable or not.
+  /// How many bytes are appended and not sent yet, sendable or not.
   size_t unsent_bytes() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
 
   bool is_gate_held() const { return held_from_ != kNotHeld; }
 
-  /// Makes the bytes in front of the gate sendable: all appended so far where no gate is held.
+  /// Makes the bytes before the gate sendable: if no gate is held, all bytes appended so far.
   void ReleaseToGate() {
     if (!is_gate_held()) released_ = End();
     Check();
   }
 
-  /// The reply of a write comes next: the bytes appended before it become sendable (unless they
-  /// wait for an earlier write), the bytes appended from here on do not.
+  /// Holds the gate: bytes appended from here on wait for OpenGate. Bytes before them become
+  /// sendable, unless the gate was held already.
   void HoldGate() {
     ReleaseToGate();
     if (!is_gate_held()) held_from_ = End();
   }
 
-  /// No write is left whose reply has to wait: all appended so far becomes sendable, also where no
-  /// gate was held.
+  /// Opens the gate: all bytes appended so far become sendable.
   void OpenGate() {
     held_from_ = kNotHeld;
     ReleaseToGate();
   }
 
-  /// Takes back all bytes that were not released: the batch failed, and its replies are written
-  /// again. A held gate stays held.
+  /// Drops all bytes that were not released, because their batch has failed and its replies are
+  /// written again. A held gate stays held.
   void DropGated() {
     bytes_.Truncate(released_ - front_);
     Check();
   }
 
-  /// The first `count` bytes have left. REQUIRES: count <= sendable_bytes().
+  /// Removes the first `count` bytes, which have left. REQUIRES: count <= sendable_bytes().
   void Consume(size_t count) {
     ROWSOCKET_REQUIRE(count <= sendable_bytes());
     bytes_.Consume(count);
@@ -97,7 +98,7 @@ class GatedOutput {
   base::Buffer bytes_;
   Position front_ = 0;             ///< The position of the first byte of bytes_.
   Position released_ = 0;          ///< The end of the sendable bytes.
-  Position held_from_ = kNotHeld;  ///< Where the first reply begins that waits for its commit.
+  Position held_from_ = kNotHeld;  ///< Where the first reply that waits for its commit begins.
 };
 
 }  // namespace rowsocket::net

@@ -1,10 +1,10 @@
 // Finds the members that have done nothing for too long: a list in order of last activity.
 //
-// InsertInOrder passes at most kPassedMax members that were active later: behind more of these the
-// member expires too late, with them.
+// InsertInOrder passes at most kPassedMax members that were active later. If there are more of
+// them, the member expires too late, together with them.
 //
 // Touch is O(1) and usually only a comparison: a member moves to the back at most once per
-// slack_ms, and expires too late by at most so much, never too early.
+// slack_ms, and expires at most slack_ms too late, never too early.
 //
 // A worker has one list per kind of timeout (idle, time to authenticate); a member is in one.
 // With a list whose members are never touched after Insert, the timeout is a fixed deadline.
@@ -26,7 +26,7 @@ class IdleLink {
   ~IdleLink() { Unlink(); }
 
   bool linked() const { return next_ != nullptr; }
-  /// The member's last activity; it may be too old by the list's slack.
+  /// When the member was last active; this may be too early by the list's slack.
   int64_t active_ms() const { return active_ms_; }
 
   void Unlink() {
@@ -65,20 +65,20 @@ class IdleList {
 
   void SetTimeout(int64_t timeout_ms) {
     timeout_ms_ = timeout_ms;
-    // A sixteenth of the timeout, a second at most: so short a delay does not matter.
+    // A sixteenth of the timeout, and at most a second, which is too short a delay to matter.
     slack_ms_ = timeout_ms / 16 < 1000 ? timeout_ms / 16 : 1000;
   }
   int64_t timeout_ms() const { return timeout_ms_; }
   int64_t slack_ms() const { return slack_ms_; }
   bool empty() const { return head_.next_ == &head_; }
 
-  /// Puts `member` in as active now, and takes it out of the list that it may be in.
+  /// Inserts `member` as active now, and removes it from the list that it may be in.
   void Insert(T& member, int64_t now_ms) {
     static_cast<IdleLink&>(member).Unlink();
     InsertBefore(head_, member, now_ms);
   }
 
-  /// Puts `member` in as Insert does, but as active at a time that may be long over.
+  /// Inserts `member` as Insert does, but as active at a time that may be long ago.
   void InsertInOrder(T& member, int64_t active_ms) {
     static_cast<IdleLink&>(member).Unlink();
     IdleLink* next = &head_;
@@ -100,8 +100,8 @@ class IdleList {
     if (!Holds(member) || now_ms - link.active_ms_ > slack_ms_) Insert(member, now_ms);
   }
 
-  /// The member that has been idle longest, if that is too long; the caller unlinks or touches it
-  /// and asks again.
+  /// The member that has been idle longest, if that is longer than the timeout; the caller unlinks
+  /// or touches it, and calls again.
   T* Expired(int64_t now_ms) const {
     if (timeout_ms_ == 0 || empty() || now_ms < DueMs()) return nullptr;
     return static_cast<T*>(head_.next_);

@@ -66,11 +66,11 @@ int BindTcp(const addrinfo& where, const ListenOptions& options, UniqueFd* fd) {
   fd->Reset(socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd->valid()) return errno;
   const int on = 1;
-  // A restarted server must not wait for the old connections to leave TIME_WAIT.
+  // Lets a restarted server bind while old connections are in TIME_WAIT.
   setsockopt(fd->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   // Accepted sockets inherit this, which saves a system call for each.
   setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  // Without this option 0.0.0.0 and :: cannot be bound side by side.
+  // Without this option 0.0.0.0 and :: could not both be bound.
   if (where.ai_family == AF_INET6) {
     setsockopt(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
   }
@@ -229,8 +229,8 @@ Listener::Accepted Listener::Accept() const {
     case ENOTSOCK:
       return {AcceptStatus::kBroken, {}, error};
     default:
-      // A failure of that one connection (ECONNABORTED, EPROTO, a network that went down) was taken
-      // off the queue together with the connection.
+      // The failure is that of one connection (ECONNABORTED, EPROTO, a network that went down),
+      // which is now off the queue.
       return {AcceptStatus::kTransient, {}, error};
   }
 }
@@ -253,7 +253,7 @@ std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& a
       return std::nullopt;
     }
   }
-  if (listeners.empty()) return std::nullopt;  // *error tells of the last address that was skipped
+  if (listeners.empty()) return std::nullopt;  // *error has the last address that was skipped
   error->clear();
   return listeners;
 }

@@ -58,13 +58,13 @@ class Listener {
   void Close();
   /// Refuses connections from now on, those that wait for Accept included. Any thread may call it.
   void ShutDown() const;
-  /// Frees the address for another listener. The descriptor stays valid until Close, and accepts
-  /// nothing more: Accept says kBroken.
+  /// Frees the address for another listener. The descriptor stays valid until Close, but Accept
+  /// returns kBroken.
   void FreeAddress() const;
 
   int fd() const { return fd_.get(); }
-  /// The address that the socket is bound to, with the port that the kernel chose when 0 was asked
-  /// for.
+  /// The address to which the socket is bound; if its port was 0, with the port that the kernel has
+  /// chosen.
   const Address& address() const { return address_; }
 
  private:
@@ -75,13 +75,13 @@ class Listener {
 
   Address address_;
   UniqueFd fd_;
-  // Identity of the socket file that this listener has made.
+  // They identify the socket file that this listener has made.
   dev_t file_device_ = 0;
   ino_t file_inode_ = 0;
 };
 
-/// Opens all of `addresses`. Addresses that may be skipped, and that the machine lacks, are told in
-/// `*notes`; any other failure, or no address left to listen on, fails the whole call.
+/// Opens all of `addresses`. Addresses that may be skipped, and that the machine lacks, are listed
+/// in `*notes`; any other failure, or no address left to listen on, fails the whole call.
 std::optional<std::vector<Listener>> OpenListeners(const std::vector<Address>& addresses,
                                                    const ListenOptions& options,
                                                    std::vector<std::string>* notes,

@@ -1,4 +1,4 @@
-// The ends of a socket, as far as the kernel knows them.
+// The two ends of a socket, as far as the kernel knows them.
 //
 // Threads: pure functions of a descriptor.
 #pragma once
@@ -13,7 +13,7 @@ namespace rowsocket::net {
 
 struct Peer {
   bool is_unix = false;
-  /// No other machine sees what passes: a UNIX socket, or an address of this machine alone.
+  /// No other machine can see the bytes: a UNIX socket, or a loopback address.
   bool is_local = false;
   uid_t uid = 0;  ///< For a UNIX socket: the user of the process that has connected.
   /// For TCP; an IPv4 address that is mapped into IPv6 is an IPv4 address here.
@@ -21,10 +21,10 @@ struct Peer {
   uint16_t port = 0;
 };
 
-/// A socket whose peer is not known any more counts as TCP from another machine.
+/// The peer of a socket. A peer that is no longer known counts as TCP from another machine.
 Peer PeerOf(int fd);
 
-/// This machine's end of a socket; `uid` is not told.
+/// This machine's end of a socket, without `uid`.
 Peer OwnEndOf(int fd);
 
 /// The address as text without the port, "localhost" for a UNIX socket.

@@ -9,8 +9,8 @@ thread_local size_t allocation_count = 0;
 thread_local bool is_refused = false;
 }  // namespace
 
-// The operators stand in a file of their own: where they are inlined into a caller, the compiler
-// takes new and free for a mismatch.
+// The operators are in a file of their own: if they were inlined into a caller, the compiler would
+// take new and free for a mismatch.
 void* operator new(size_t bytes) {
   ++allocation_count;
   if (void* memory = is_refused ? nullptr : malloc(bytes)) return memory;

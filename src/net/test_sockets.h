@@ -18,7 +18,7 @@
 
 namespace rowsocket::net {
 
-/// Far longer than anything in these tests takes: a test that waits so long has failed.
+/// Far longer than anything in these tests takes: a test that waits this long has failed.
 inline constexpr int kTestTimeoutMs = 20'000;
 
 struct SocketPair {

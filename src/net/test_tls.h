@@ -76,7 +76,8 @@ class TestTlsContext final : public TlsContext {
     certificate_.Use(context_);
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context_), authority.x509());
     SSL_CTX_set_verify(context_, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE, nullptr);
-    SSL_CTX_set_security_level(context_, 0);  // What is refused is refused for its version alone.
+    SSL_CTX_set_security_level(context_, 0);  // Connections are then refused only because of their
+                                              // version.
   }
   ~TestTlsContext() override { SSL_CTX_free(context_); }
 
@@ -90,7 +91,8 @@ class TestTlsContext final : public TlsContext {
   SSL_CTX* const context_;
 };
 
-/// A TLS client without a socket: what it wants to send is taken, what it gets is given.
+/// A TLS client without a socket: the test takes the bytes that it sends, and gives it the bytes
+/// that it receives.
 class TestTlsClient {
  public:
   explicit TestTlsClient(int version = TLS1_3_VERSION, const TestCertificate* certificate = nullptr)
@@ -113,7 +115,7 @@ class TestTlsClient {
   TestTlsClient& operator=(const TestTlsClient&) = delete;
 
   SSL* ssl() const { return ssl_; }
-  /// Goes on with the handshake; whether it is done.
+  /// Goes on with the handshake. Returns whether it is done.
   bool Handshake() {
     ERR_clear_error();
     return SSL_do_handshake(ssl_) == 1;

@@ -1,7 +1,6 @@
 // How a port offers TLS, and where the TLS objects of its connections come from.
 //
-// Nothing here knows the server: its certificates, ciphers and their renewal stay behind
-// TlsContext.
+// Nothing here knows the server: TlsContext hides its certificates, ciphers and their renewal.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +20,11 @@ enum class TlsMode : uint8_t {
   kRequired,  ///< Plain TCP connections are refused; UNIX sockets stay plain.
 };
 
-/// Makes TLS objects from the certificate and key that are in force at that time.
+/// Makes TLS objects from the server's present certificate and key.
 class TlsContext {
  public:
   virtual ~TlsContext() = default;
-  /// A new object, which the caller frees; null where there is no certificate or no memory. Called
+  /// A new object, which the caller frees; null if there is no certificate or no memory. Called
   /// from any thread.
   virtual ssl_st* NewSsl() = 0;
 };
@@ -34,7 +33,7 @@ struct TlsSettings {
   TlsMode mode = TlsMode::kOff;
   bool needs_client_certificate = false;
   TlsContext* context = nullptr;  ///< Not null unless kOff; it outlives the connections.
-  /// Sessions are resumed only where this name is the same: at most 32 bytes.
+  /// Sessions are resumed only by connections with the same name here, of at most 32 bytes.
   std::string session_context;
 };
 

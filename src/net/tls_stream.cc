@@ -17,8 +17,8 @@ namespace {
 
 /// Room for plain bytes that Decrypt asks for: less than this would cost a call for few bytes.
 constexpr size_t kPlainRoomBytes = 1024;
-/// What the records of kCipherBytesMax bytes have besides the plain bytes: at most 5 records, each
-/// with a header, an initial vector, padding and a code of authentication.
+/// Bytes of the records of kCipherBytesMax plain bytes besides these: at most 5 records, each with
+/// a header, an initialization vector, padding and an authentication tag.
 constexpr size_t kRecordOverheadBytes = 1024;
 
 }  // namespace
@@ -58,8 +58,8 @@ struct TlsBio {
     struct Free {
       void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
     };
-    // OpenSSL has few numbers for types of its users' own, and never takes one back; a library that
-    // is unloaded and loaded again would use them up.
+    // OpenSSL has few numbers for its users' own types, and never takes one back; a library that is
+    // unloaded and loaded again would use them up.
     static const std::unique_ptr<BIO_METHOD, Free> method = [] {
       std::unique_ptr<BIO_METHOD, Free> made(BIO_meth_new(BIO_TYPE_MEM, "rowsocket"));
       if (made == nullptr) return made;
@@ -98,14 +98,14 @@ bool TlsStream::SetUp(const TlsSettings& settings) {
   SSL_set_options(ssl_, SSL_OP_NO_RENEGOTIATION);
   SSL_set_mode(ssl_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                          SSL_MODE_RELEASE_BUFFERS);
-  // SSL_read_ex comes back after each KeyUpdate: otherwise one call would go through all of them.
+  // Makes SSL_read_ex return after each KeyUpdate: otherwise one call would go through all of them.
   SSL_clear_mode(ssl_, SSL_MODE_AUTO_RETRY);
   if (settings.needs_client_certificate) {
     SSL_set_verify(ssl_, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                    nullptr);
   }
   const std::string& name = settings.session_context;
-  // Early data may be sent again by anybody who has seen it, and would be executed again.
+  // Anybody who has seen early data can send it again, and it would be executed again.
   return SSL_set_min_proto_version(ssl_, TLS1_2_VERSION) == 1 &&
          SSL_set_max_early_data(ssl_, 0) == 1 && SSL_set_recv_max_early_data(ssl_, 0) == 1 &&
          SSL_set_session_id_context(ssl_, reinterpret_cast<const unsigned char*>(name.data()),
@@ -133,15 +133,15 @@ TlsStream::Status TlsStream::Decrypt(base::Buffer& in, size_t in_bytes_max) {
     const int result = SSL_read_ex(ssl_, room, std::min(in.room(), left), &bytes);
     if (result != 1) {
       const Status status = Fail(result);
-      // OpenSSL takes all bytes of a record that is not whole yet: where some are left, it has come
-      // back from a record that was none of plain bytes.
+      // OpenSSL takes all bytes of a record that is not whole yet. If some are left, it has
+      // returned from a record without plain bytes.
       if (status != Status::kNeedsInput || received_.empty()) return status;
       if (!CountEmptyRead()) return Status::kFailed;
       continue;
     }
     empty_reads_ -= static_cast<uint32_t>(std::min<size_t>(empty_reads_, bytes));
     in.Commit(bytes);
-    // OpenSSL takes a fifth of the time of a record to say that there is no other one.
+    // Asking OpenSSL whether there is another record costs a fifth of the time of a record.
     if (!has_undecrypted()) return Status::kNeedsInput;
   }
   return Status::kDone;
@@ -163,7 +163,7 @@ bool TlsStream::Encrypt(GatedOutput& out) {
     const int result = SSL_write_ex(ssl_, plain.data(), plain.size(), &taken);
     if (result != 1) {
       Fail(result);
-      failed_ = true;  // A write always has room, so that one that wants to wait is wrong as well.
+      failed_ = true;  // A write always has room, so that a wish to wait is an error, too.
       return false;
     }
     out.Consume(taken);
@@ -176,7 +176,8 @@ void TlsStream::SayEnd() {
   said_end_ = true;
   ERR_clear_error();
   SSL_shutdown(ssl_);
-  ERR_clear_error();  // The queue is the thread's, and an engine may use OpenSSL on it as well.
+  ERR_clear_error();  // The queue of errors belongs to the thread, and an engine may use OpenSSL on
+                      // it, too.
 }
 
 TlsStream::Status TlsStream::Fail(int result) {

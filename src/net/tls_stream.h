@@ -7,13 +7,13 @@
 // OpenSSL reads and writes through a BIO whose two ends are the buffers above, so that a connection
 // makes one recv and one send a turn, as a plain connection does.
 //
-// Plain bytes stay behind the commit gate until they are sendable; Encrypt takes nothing else. What
-// is encrypted leaves: no record is ever taken back.
+// Encrypt takes only plain bytes that the commit gate has made sendable, because no record can be
+// taken back.
 //
 // Threads: one owner at a time. Limits: to_send() holds at most kCipherBytesMax bytes of replies,
 // besides alerts and key updates; received() holds what its owner puts in; kEmptyReadsMax bounds
-// the records that bring no plain byte. Errors: kFailed and false are final; what OpenSSL refuses
-// has put an alert into to_send() then, and WhyFailed tells the reason.
+// the records that bring no plain byte. Errors: kFailed and false are final; if OpenSSL has refused
+// something, an alert is in to_send(), and WhyFailed tells the reason.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ class TlsStream {
  public:
   /// Encrypted replies of one connection that wait for the socket.
   static constexpr size_t kCipherBytesMax = 64 * 1024;
-  /// Reads in a row that end with a record which is none of plain bytes, while more is received: a
-  /// KeyUpdate of 27 bytes costs as much as many requests. It takes one read, or two where OpenSSL
-  /// first answers the KeyUpdate before it.
+  /// How many reads in a row may end with a record without plain bytes while more is received: a
+  /// KeyUpdate of 27 bytes costs as much as many requests. Each takes one read, or two if OpenSSL
+  /// first answers the one before.
   static constexpr uint32_t kEmptyReadsMax = 32;
 
   enum class Status : uint8_t {
@@ -44,7 +44,7 @@ class TlsStream {
     kFailed,
   };
 
-  /// A stream with an object of the context's; null where the context has none.
+  /// Makes a stream with an object from the context; null if the context has none.
   static std::unique_ptr<TlsStream> Make(const TlsSettings& settings);
   ~TlsStream();
   TlsStream(const TlsStream&) = delete;
@@ -55,7 +55,7 @@ class TlsStream {
   /// Bytes for the socket.
   base::Buffer& to_send() { return to_send_; }
   const base::Buffer& to_send() const { return to_send_; }
-  /// What this object holds in buffers of the connection's kind.
+  /// How many bytes this object holds in buffers.
   size_t held_bytes() const { return received_.capacity() + to_send_.capacity(); }
 
   Status Handshake();
@@ -65,15 +65,15 @@ class TlsStream {
   Status Decrypt(base::Buffer& in, size_t in_bytes_max);
   /// Encrypts sendable bytes of `out` while to_send() has room. False: failed.
   bool Encrypt(GatedOutput& out);
-  /// Says that no more will be sent: adds close_notify to to_send(), once.
+  /// Tells the peer that no more will be sent: adds close_notify to to_send(), once.
   void SayEnd();
-  /// Whether the stream has failed or said its end, behind which nothing more is sent.
+  /// Whether the stream has failed or said its end: nothing more is sent then.
   bool has_ended() const { return failed_ || said_end_; }
 
   /// Why the stream has failed, for the log.
   std::string WhyFailed() const;
 
-  // Facts about the connection; REQUIRES: the handshake is done.
+  // Facts about the connection. REQUIRES: the handshake is done.
   ssl_st* ssl() const { return ssl_; }
   std::string_view version() const;  ///< "TLSv1.3"
   std::string_view cipher() const;
@@ -92,7 +92,7 @@ class TlsStream {
   base::Buffer to_send_;
   ssl_st* ssl_ = nullptr;
   unsigned long error_ = 0;   ///< OpenSSL's code of the first error.
-  uint32_t empty_reads_ = 0;  ///< Each plain byte pays for one of them.
+  uint32_t empty_reads_ = 0;  ///< Each plain byte takes one of them off the count.
   bool failed_ = false;
   bool said_end_ = false;
 };

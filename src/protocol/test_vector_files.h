@@ -30,8 +30,8 @@ inline std::string BytesOf(std::string_view utf8) {
 }
 
 /// All vectors of a folder, in the order of its files. `parse(name, json)` makes each vector; the
-/// name has the name of its file before it. Throws when the folder is missing or a file is not
-/// well-formed.
+/// name has the name of its file before it. Throws when the folder is missing or a file is
+/// malformed.
 template <typename Vector>
 std::vector<Vector> LoadVectorFiles(const char* folder,
                                     Vector (*parse)(std::string name, const nlohmann::json&)) {

@@ -1,4 +1,4 @@
-// Checks that hold for every command, whatever the line was. For tests and fuzzing.
+// Checks of what must hold for every command, whatever its line was. For tests and fuzzing.
 #pragma once
 
 #include <string>

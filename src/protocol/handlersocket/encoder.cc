@@ -114,7 +114,7 @@ bool RowEncoder::Fits(size_t bytes) {
 }
 
 bool RowEncoder::Cell(std::string_view text) {
-  // The exact size matters only near the limit; twice the size of a cell's text cannot overflow.
+  // The exact size is counted only near the limit: an escaped text is at most twice as long.
   const size_t size = out_->size();
   const bool surely_fits = size <= end_max_ && 1 + 2 * text.size() <= end_max_ - size;
   if (surely_fits && text.size() <= kShortCellBytes) [[likely]] {

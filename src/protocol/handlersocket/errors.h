@@ -1,5 +1,4 @@
-// What HandlerSocket answers to a cause: the columns of spec/errors.tsv, which has its words and
-// numbers.
+// HandlerSocket's answer to each cause: its word and its number, from spec/errors.tsv.
 //
 // Flow: the parser collects the errors of a request in an ErrorSet, the frontend adds the errors
 // that only the frontend can know (unauth, stmtnum, readonly ...) and answers First(), the error

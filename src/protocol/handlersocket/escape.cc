@@ -25,9 +25,8 @@ constexpr bool HasEscaped(uint32_t word) {
   return ((word - kEach * kUnescapedMin) & ~word & (kEach * 0x80)) != 0;
 }
 
-/// Copies `size` bytes in two words that may overlap. Returns false when a byte in them needs an
-/// escape; the copied bytes are then to be written again. REQUIRES: sizeof(Word) <= size <= 2 *
-/// sizeof(Word).
+/// Copies `size` bytes in two words that may overlap. Returns false when one of the bytes needs an
+/// escape; the caller then writes them again. REQUIRES: sizeof(Word) <= size <= 2 * sizeof(Word).
 template <typename Word>
 bool CopyUnescaped(const char* from, size_t size, char* to) {
   Word first, last;

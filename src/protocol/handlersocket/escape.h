@@ -1,4 +1,4 @@
-// The escape rule of values: a byte below 0x10 goes as 0x01 and the byte + 0x40, other bytes go as
+// The escape rule of values: a byte below 0x10 is sent as 0x01 and the byte + 0x40, other bytes as
 // they are.
 //
 // Threads: pure functions. Errors: none, see Unescape.
@@ -41,7 +41,7 @@ size_t EscapeCount(std::string_view text);
 /// Appends `text` escaped.
 void AppendEscaped(std::string_view text, base::Buffer* out);
 
-/// The text that `word` stands for: a view of the word when it holds no escape, else a copy in
+/// The text that `word` stands for: a view of the word when it holds no escape, otherwise a copy in
 /// the arena. Never null. Three cases are as in the original HandlerSocket, and no client sends
 /// them:
 /// - a byte below 0x10 that is not escaped stands for itself;

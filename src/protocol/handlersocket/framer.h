@@ -4,7 +4,7 @@
 // Threads: one owner, the connection.
 // Lifetime: a line is a view of the input that it was found in.
 // Errors: a line over the limit is reported once, when it has ended, and none of its bytes are
-// kept: the connection stays in step.
+// kept. The next line is then read as usual.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ class Framer {
     Result result = Result::kNeedMore;
     /// kLine: the line without its LF and without a CR just before that.
     std::string_view line;
-    /// Bytes at the front of the input that the next call must not see again. May be more than 0
-    /// for kNeedMore as well: the bytes of a too long line are not kept.
+    /// Bytes at the front of the input that the next call must not get again. Also more than 0 with
+    /// kNeedMore while the bytes of a too long line are thrown away.
     size_t consumed = 0;
   };
 

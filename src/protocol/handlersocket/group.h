@@ -18,26 +18,27 @@ namespace rowsocket::handlersocket {
 /// Whether the line begins a group.
 bool IsGroup(std::string_view line);
 
-/// How many lines belong to the group that the line begins; none where the count is not from 1 to
-/// kGroupRequestsMax: then no line belongs to it.
+/// How many lines belong to the group that the line begins; without a value if the count is not
+/// from 1 to kGroupRequestsMax: no line then belongs to it.
 std::optional<size_t> ParseGroup(std::string_view line);
 
 /// Finds the end of a group's lines in a growing input; each byte is searched once.
 class GroupLines {
  public:
-  /// The offset behind the last of `count` lines that begin at `begin`; none: they are not whole.
+  /// The offset after the last of `count` lines that begin at `begin`; without a value: not all of
+  /// them have come.
   std::optional<size_t> End(std::string_view input, size_t begin, size_t count);
   void Reset() { *this = GroupLines(); }
 
  private:
   size_t scanned_ = 0;  ///< Bytes at the front of the input that were searched.
-  size_t found_ = 0;    ///< Line ends in them.
+  size_t found_ = 0;    ///< How many line ends are in these bytes.
 };
 
 struct GroupRequest {
   bool is_required = true;
   std::string_view line;  ///< The request without `R` or `O`.
-  /// What the line says. Where the line is no request, its kind is not kRequest, or it has an
+  /// The command of the line. If the line is no request, the kind is not kRequest, or there is an
   /// error.
   Command command;
 };

@@ -26,7 +26,7 @@ std::string_view Cut(char separator, std::string_view* list) {
   return front;
 }
 
-/// `domain-server-number`.
+/// Reads `domain-server-number`.
 std::optional<Gtid> ParseGtid(std::string_view text) {
   const size_t first = std::min(text.find('-'), text.size());
   const size_t second = std::min(text.find('-', first + 1), text.size());
@@ -74,13 +74,13 @@ bool IsTag(std::string_view text) {
                      [&](char byte) { return is_letter(byte) || (byte >= '0' && byte <= '9'); });
 }
 
-/// The ranges of a MySQL position, as many as there may be.
+/// The ranges of a MySQL position, with room for the most that are allowed.
 struct Ranges {
   std::array<GtidRange, model::kGtidsMax> items;
   size_t count = 0;
 };
 
-/// `first-last`, or one number.
+/// Adds the range `first-last`, or one number.
 ErrorCode AddRange(std::string_view uuid, std::string_view tag, std::string_view text,
                    Ranges* ranges) {
   const bool is_one = text.find('-') == std::string_view::npos;
@@ -92,7 +92,7 @@ ErrorCode AddRange(std::string_view uuid, std::string_view tag, std::string_view
   return ErrorCode::kNone;
 }
 
-/// `uuid:range:range:tag:range`: a tag holds for the ranges behind it.
+/// Adds the ranges of `uuid:range:range:tag:range`: a tag holds for the ranges after it.
 ErrorCode AddSource(std::string_view source, Ranges* ranges) {
   const std::string_view uuid = Cut(':', &source);
   if (!IsUuid(uuid) || source.ends_with(':')) return ErrorCode::kNumber;

@@ -19,8 +19,8 @@ class LineWords {
  public:
   explicit LineWords(std::string_view line) : rest_(line) {}
 
-  /// Moves to the next word; returns false when the line has no more words. (A line has at least
-  /// one word, which may be empty; behind a HT at the end of the line stands an empty word.)
+  /// Takes the next word; returns false when the line has no more words. (A line has at least one
+  /// word, which may be empty; an HT at the end of the line is followed by an empty word.)
   bool Next(std::string_view* word) {
     if (at_end_) return false;
     const size_t size = FindByte(rest_, '\t');
@@ -32,7 +32,8 @@ class LineWords {
     return true;
   }
 
-  /// The next word, or an empty word: everything missing at the end of a line reads as empty.
+  /// Takes the next word; if there is none, an empty one, because everything missing at the end of
+  /// a line reads as empty.
   std::string_view NextOrEmpty() {
     std::string_view word;
     Next(&word);
@@ -42,12 +43,12 @@ class LineWords {
   /// Whether the line has no more words.
   bool at_end() const { return at_end_; }
 
-  /// The first byte of the next word, 0x00 when the word is empty or missing.
+  /// The first byte of the next word; 0x00 if the word is empty or missing.
   char PeekByte() const {
     return at_end_ || rest_.empty() || rest_.front() == '\t' ? '\0' : rest_.front();
   }
 
-  /// Moves over `count` words, or to the end of the line.
+  /// Skips `count` words, or the rest of the line.
   void Skip(uint64_t count) {
     std::string_view word;
     while (count > 0 && Next(&word)) --count;
@@ -74,8 +75,8 @@ inline model::Value WordValue(std::string_view word, base::Arena& arena) {
   return IsNullWord(word) ? model::Value() : model::Value(Unescape(word, arena));
 }
 
-/// An unsigned decimal number of at most 64 bits. Leading zeros are allowed; signs and blanks are
-/// not.
+/// Reads an unsigned decimal number of at most 64 bits. Leading zeros are allowed; signs and blanks
+/// are not.
 inline std::optional<uint64_t> ParseNumber(std::string_view word) {
   constexpr size_t kSafeDigits = 19;  // 19 digits cannot overflow 64 bits.
   if (word.empty()) return std::nullopt;

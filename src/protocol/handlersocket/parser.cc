@@ -92,11 +92,11 @@ class LineParser {
   void TakeIndexId(std::optional<uint64_t> id);
   std::string_view NextName();
   std::span<const std::string_view> NextNames();
-  /// The number of the next word; 0 when the line has ended.
+  /// Takes the next word, which is a number; 0 when the line has ended.
   uint64_t NextNumber();
   uint64_t NextCount(ErrorCode if_zero);
   /// Takes `given` values off the line and returns the first `kept_max` of them. Values that the
-  /// line counts and does not hold are empty strings.
+  /// line counts but does not have are empty strings.
   std::span<const Value> NextValues(uint64_t given, uint64_t kept_max);
 
   /// Whether a request may hold `count` values; adds the error if not.
@@ -180,7 +180,7 @@ void LineParser::ParseRequest(std::string_view id) {
   ParseFind();
 }
 
-// Words behind the values are surplus: Perl's client sends a limit there.
+// Words after the values are ignored: Perl's client sends a limit there.
 void LineParser::ParseInsert() {
   command_.wants_write = true;
   command_.request.verb = model::Request::Verb::kInsert;
@@ -207,7 +207,7 @@ void LineParser::ParseFind() {
 
 void LineParser::ParseIn() {
   model::Find& find = command_.request.find;
-  words_.Skip(1);  // The `@`, and whatever stands behind it in its word.
+  words_.Skip(1);  // Skips the `@`, and what follows it in the same word.
   const uint64_t part = NextNumber();
   const uint64_t count = NextCount(ErrorCode::kInvalueslen);
   find.has_in = true;
@@ -240,7 +240,7 @@ void LineParser::ParseFilter(model::Filter* filter) {
 }
 
 void LineParser::ParseModifications() {
-  // An empty word in the place of the modification is no modification: the rest is surplus.
+  // An empty word in the place of the modification means none: the rest is ignored.
   const std::string_view word = words_.NextOrEmpty();
   if (word.empty()) return;
   command_.wants_write = true;
@@ -249,7 +249,7 @@ void LineParser::ParseModifications() {
   model::Find& find = command_.request.find;
   find.modification = *modification;
   find.wants_pre_images = word.size() > 1 && word[1] == '?';
-  // hs4j sends a value behind D, which has no use for one.
+  // hs4j sends a value after D, which needs none.
   if (*modification == Modification::kDelete) return;
   const size_t count = words_.CountRest();
   find.modifications = NextValues(count, WithinLimit(count) ? count : 0);

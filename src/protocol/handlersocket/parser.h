@@ -2,17 +2,15 @@
 //
 // Flow: Framer::Next (framer.h) finds the next line in the bytes that a connection has received;
 // ParseLine turns it into a Command. A pure function over bytes: no I/O, no server, no exceptions,
-// and no memory but that of the arena. Shape of a line (HT between words; see
-// spec/handlersocket.md):
+// and no memory except the arena's. Shape of a line (HT between words; see spec/handlersocket.md):
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
 //   A <type> [<key> [<password>]]
 //   H [<check> [<lag>]]
 //   N [<name>]
 //   <id> + <n> <v1..vn>
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
-//        [MOD <m1..mk>]]]
-// Errors: the parser refuses nothing on the way. It adds every error that the line itself shows to
-// Command::errors and goes on behind the error, so that the caller can add the errors that only the
+// [MOD <m1..mk>]]] Errors: the parser does not stop at an error. It adds every error that the line
+// itself shows to Command::errors and goes on, so that the caller can add the errors that only the
 // caller knows, and answer errors.First(), whichever error was found first.
 // Threads: any; nothing is shared.
 // Lifetime: a Command's views point into the line or the arena, whichever ends first.
@@ -37,8 +35,8 @@ struct OpenIndex {
   std::string_view database;
   std::string_view table;
   std::string_view index;  ///< A name; or a number when it starts with a digit; empty: PRIMARY.
-  /// The names between the commas, with empty names (no column has an empty name, so the error is
-  /// `fld`). An empty word has no name at all.
+  /// The names between the commas, including empty ones (the error is then `fld`, because no column
+  /// has an empty name). An empty word has no name at all.
   std::span<const std::string_view> columns;
   std::span<const std::string_view> filter_columns;
 };
@@ -46,8 +44,8 @@ struct OpenIndex {
 /// The arguments of `H`.
 struct AskHealth {
   enum class Question : uint8_t {
-    kHealth,        ///< What the server says of itself.
-    kTakesReads,    ///< Whether the server takes finds, and lags by `lag_max_s` at most.
+    kHealth,        ///< The server's health.
+    kTakesReads,    ///< Whether the server takes finds, and lags by at most `lag_max_s`.
     kTakesWrites,   ///< Whether the server takes writes.
     kPosition,      ///< The position in the binary log.
     kServesGroups,  ///< Whether groups are served: yes.
@@ -72,32 +70,32 @@ struct Command {
   };
   Kind kind = Kind::kInvalid;
   ErrorSet errors;  ///< Every error that the line itself shows.
-  /// False: the id is no number (errors holds kNumber), so there is no index to look up.
+  /// False: the id is no number (`errors` holds kNumber), so that there is no index to look up.
   bool has_index_id = false;
   uint64_t index_id = 0;  ///< Below Limits::index_ids_max, or errors holds kStmtnum.
   OpenIndex open_index;
-  /// NULL when the word is 0x00: never the right key, not even where no secret is set.
+  /// NULL when the word is 0x00, which is never the right key, not even if no secret is set.
   model::Value auth_key;
-  /// A has type 2, which is for ports that know accounts: auth_key is a user's name. `errors` holds
-  /// kAuthtype as for other types that are not 1.
+  /// A has type 2, which is for ports with accounts: auth_key is a user's name. `errors` holds
+  /// kAuthtype, as for every type that is not 1.
   bool auth_names_user = false;
   model::Value auth_password;
   AskHealth ask_health;
-  std::string_view client_name;  ///< Empty: none. `errors` holds kClientName if it may not be.
-  /// The request to execute when `errors` is empty. Otherwise only its views and limits can be
-  /// relied on.
+  std::string_view client_name;  ///< Empty: none. `errors` holds kClientName if the name is not
+                                 ///< allowed.
+  /// The request to execute if `errors` is empty. Otherwise only its views and limits are valid.
   model::Request request;
-  /// The line asks for a write, even if only by a modification that does not exist: on the read
-  /// port the error is `readonly`.
+  /// The line asks for a write, perhaps by a modification that does not exist: on the read port the
+  /// error is `readonly`.
   bool wants_write = false;
 };
 
 /// Parses one line, as Framer returned it. The answer to a line with several errors is
 /// Command::errors.First() after the caller has added its own errors.
 ///
-/// Never fails: a line that makes no sense is a Command of kind kInvalid. Takes O(line.size()) of
-/// time and of memory, except for values that a line counts and does not hold: these are empty
-/// strings, at most limits.values_max of them.
+/// Never fails: a line that makes no sense is a Command of kind kInvalid. Takes time and memory in
+/// O(line.size()), plus the values that a line counts but does not have: at most limits.values_max
+/// empty strings.
 Command ParseLine(std::string_view line, const model::Limits& limits, base::Arena& arena);
 
 }  // namespace rowsocket::handlersocket

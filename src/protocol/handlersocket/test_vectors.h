@@ -14,7 +14,7 @@ struct VectorStep {
 };
 
 struct Vector {
-  std::string name;  ///< The name, behind the name of its file.
+  std::string name;  ///< The name, after the name of its file.
   std::vector<VectorStep> steps;
 
   std::string AllSent() const;

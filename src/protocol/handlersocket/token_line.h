@@ -13,12 +13,12 @@ namespace rowsocket::handlersocket {
 
 struct TokenLine {
   std::string_view token;    ///< The token as it is on the wire, with its escapes.
-  std::string_view request;  ///< The line behind the token; empty where nothing is behind it.
+  std::string_view request;  ///< The line after the token; may be empty.
 };
 
 inline bool IsTokenLine(std::string_view line) { return line.starts_with("T\t"); }
 
-/// REQUIRES: IsTokenLine(line).
+/// Splits the line into token and request. REQUIRES: IsTokenLine(line).
 inline TokenLine SplitTokenLine(std::string_view line) {
   line.remove_prefix(2);
   const std::string_view token = LineWords(line).NextOrEmpty();

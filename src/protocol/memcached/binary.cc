@@ -69,7 +69,7 @@ const Shape* ShapeOf(uint8_t opcode) {
 }
 
 bool IsShaped(const BinaryHeader& header, const Shape& shape, uint32_t value_bytes) {
-  // A client may leave out the delay of flush.
+  // A client may leave the delay of flush out.
   const bool extras_fit = header.extras_bytes == shape.extras_bytes ||
                           (shape.verb == Verb::kFlushAll && header.extras_bytes == 0);
   if (!extras_fit) return false;
@@ -84,7 +84,7 @@ bool Fail(Error error, bool closes, Command* command) {
   return false;
 }
 
-/// A cas makes every storing command one that compares: there must be an item to compare with.
+/// A cas makes every storing command compare: there must be an item to compare with.
 void SetCas(const BinaryHeader& header, Command* command) {
   if (header.cas == 0) return;
   command->cas = header.cas;

@@ -1,7 +1,7 @@
 // The binary dialect's requests: a header of 24 bytes, then extras, key and value.
 //
-// Flow: ParseHeader; StartBinary says from the header alone whether the command is one that may be
-// executed; once all of its body is there, FinishBinary fills in the rest.
+// Flow: ParseHeader; StartBinary decides by the header alone whether the command may be executed;
+// when its whole body has come, FinishBinary fills in the rest.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ enum class Opcode : uint8_t {
   kTouch = 0x1c,
   kGat = 0x1d,
   kGatQ = 0x1e,
-  kHello = 0x1f,  ///< Not memcached's own: Couchbase's, by which a client says who it is.
+  kHello = 0x1f,  ///< Couchbase's opcode, and not memcached's: a client says who it is.
   kGatK = 0x23,
   kGatKQ = 0x24,
 };
@@ -57,12 +57,12 @@ struct BinaryHeader {
   uint8_t opcode = 0;
   uint8_t extras_bytes = 0;
   uint16_t key_bytes = 0;
-  uint32_t body_bytes = 0;  ///< Extras, key and value together.
+  uint32_t body_bytes = 0;  ///< Bytes of extras, key and value in all.
   uint32_t opaque = 0;
   uint64_t cas = 0;
 };
 
-/// REQUIRES: kHeaderBytes bytes that begin with kRequestMagic.
+/// Reads a header. REQUIRES: kHeaderBytes bytes that begin with kRequestMagic.
 BinaryHeader ParseHeader(std::string_view bytes);
 
 /// Begins the command. Returns false when the command has an error: it then either closes, or has a

@@ -19,9 +19,9 @@ struct BinaryReply {
 };
 
 void AppendBinary(const Command& command, const BinaryReply& reply, base::Buffer* out);
-/// A reply of the status, with the words that memcached has for it.
+/// Appends a reply with the status and memcached's text for it.
 void AppendBinaryStatus(const Command& command, BinaryStatus status, base::Buffer* out);
-/// A reply that has the client flags as extras.
+/// Appends a reply that has the client flags as extras.
 void AppendBinaryItem(const Command& command, uint32_t client_flags, BinaryReply reply,
                       base::Buffer* out);
 void AppendBinaryNumber(const Command& command, uint64_t number, uint64_t cas, base::Buffer* out);

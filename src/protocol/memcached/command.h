@@ -1,13 +1,13 @@
-// A request of a memcached client, the same for the three dialects.
+// A request of a memcached client, in the same form for all three dialects.
 //
 // Flow: Parser::Next (parser.h) fills a Command; the code that executes it answers with the
 // functions of encoder.h, which take the same Command and write the reply that its dialect wants,
-// or no reply. The verbs are about meaning: `gets` is kGet that returns the cas, `cas` and a
-// binary set with a cas are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement.
-// `dialect` and the flags below say how the answer looks.
+// or no reply. The verbs are about meaning: `gets` is kGet that returns the cas, `cas` and a binary
+// set with a cas are kSet with `compares_cas`, `ms MA` is kAppend, `ma MD` is kDecrement. `dialect`
+// and the flags below decide what the answer looks like.
 // Lifetime: views point into the parsed input or the arena, whichever ends first.
-// Errors: a Command with an `error` asks for nothing but that error as its reply; a binary set that
-// is too large also has its key, since it removes the stored item.
+// Errors: a Command with an `error` is only answered with that error; a binary set that is too
+// large also has its key, because it removes the stored item.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ enum class Verb : uint8_t {
   kFlushAll,   ///< exptime: the delay, 0 without one.
   kNoop,       ///< mn, binary noop.
   kVersion,
-  kVerbosity,   ///< Answered with OK; means nothing.
+  kVerbosity,   ///< Answered with OK; has no effect.
   kStats,       ///< stats_arguments.
   kMetaDebug,   ///< me: key.
   kClientName,  ///< client_name; binary hello. Not memcached's own.
@@ -111,25 +111,26 @@ constexpr bool HasValue(Verb verb) {
 
 /// Flags of the meta commands; all unset in the other dialects.
 struct MetaFlags {
-  /// The flags whose answer stands in the reply's line, as letters in the order asked for: some of
-  /// c f h k l O s t. (v is Command::returns_value.)
+  /// The flags that are answered in the reply's line, as letters in the order of the request: some
+  /// of c f h k l O s t. (v is Command::returns_value.)
   std::string_view returns;
   std::string_view opaque;     ///< O: what the reply repeats, without its letter.
-  bool key_is_base64 = false;  ///< b: keys are decoded; key_text is the key as sent.
+  bool key_is_base64 = false;  ///< b: the keys were decoded; key_text is the key as sent.
   bool no_update = false;      ///< u (mg): the access does not count as one.
   bool has_new_cas = false;    ///< E: the cas that a change leaves, new_cas.
-  bool has_recache = false;    ///< R (mg): wins when less than recache_s is left to live.
-  bool invalidates = false;    ///< I: md marks as stale; ms stores over a newer cas.
+  bool has_recache = false;    ///< R (mg): the client wins if the item has less than recache_s left
+                               ///< to live.
+  bool invalidates = false;    ///< I: md marks the item as stale; ms stores over a newer cas.
   bool removes_value = false;  ///< x (md): empties the value, with the client flags of F or 0.
   bool has_exptime = false;    ///< T was given; its number is in Command::exptime.
-  /// G (ma): unless the number is above `guard` nothing changes, and the answer is NS.
+  /// G (ma): if the number is not above `guard`, nothing changes, and the answer is NS.
   bool has_guard = false;
   uint64_t new_cas = 0;
   int64_t recache_s = 0;
   uint64_t guard = 0;
-  /// The places of T, N, R and t among the flags, from 1; 0: the flag is not given. The flags are
-  /// carried out in this order: where an item is made, the later one of T and N counts; R and t see
-  /// the effects of the flags before them.
+  /// The positions of T, N, R and t among the flags, from 1; 0: the flag is not given. The flags
+  /// are carried out in the order of these positions: for a new item, the later one of T and N
+  /// counts; R and t see the effects of the flags before them.
   uint8_t exptime_at = 0;
   uint8_t create_at = 0;
   uint8_t recache_at = 0;
@@ -140,27 +141,29 @@ struct Command {
   Dialect dialect = Dialect::kText;
   Verb verb = Verb::kNone;
   Error error = Error::kNone;
-  /// The client sent noreply, q or a quiet opcode. The encoders know which replies that silences.
+  /// The client sent noreply, q or a quiet opcode. The encoders know which replies are then left
+  /// out.
   bool quiet = false;
   /// The connection is closed after the reply, if there is a reply.
   bool closes = false;
   bool returns_cas = false;    ///< gets, gats, meta c; binary replies always carry the cas.
   bool returns_key = false;    ///< Binary getk, gatk; meta k.
   bool returns_value = false;  ///< False: mg without v, ma without v, touch, me.
-  /// `cas` must be the item's cas, else the answer is EXISTS. kGet (mg C): the value is not
+  /// `cas` must be the item's cas, otherwise the answer is EXISTS. kGet (mg C): the value is not
   /// returned if `cas` is the item's cas.
   bool compares_cas = false;
   bool creates = false;  ///< Meta N; binary incr and decr that may create an item.
-  /// One or more keys for kGet and kGat, exactly one for other verbs with a key, else none.
+  /// One or more keys for kGet and kGat, exactly one for other verbs with a key, none for all
+  /// others.
   std::span<const std::string_view> keys;
   /// Meta: the key as the client sent it (base64 with flag b), for the reply.
   std::string_view key_text;
   std::string_view value;
-  /// The text behind `stats`, with its blanks as sent (binary: the key); empty: all statistics.
+  /// The text after `stats`, with its blanks as sent (binary: the key); empty: all statistics.
   std::string_view stats_arguments;
-  std::string_view client_name;  ///< The connection's; empty: none.
-  /// The word of that number in stats_arguments, from 0; empty when there are fewer words. Surplus
-  /// words are ignored.
+  std::string_view client_name;  ///< The new name of the connection; empty: none.
+  /// Word `number` of stats_arguments, from 0; empty when there are fewer words. Further words are
+  /// ignored.
   std::string_view stats_word(size_t number) const;
   uint32_t client_flags = 0;
   /// The number as on the wire: 0 never expires; up to kRelativeExptimeMax it counts seconds from

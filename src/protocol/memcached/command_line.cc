@@ -9,7 +9,7 @@ namespace rowsocket::memcached {
 
 namespace {
 
-/// Moves over blanks and takes the word behind them, which is empty when there is no more.
+/// Skips blanks, and takes the word after them; empty: there is none.
 std::string_view NextWord(std::string_view* rest) {
   const size_t begin = std::min(rest->find_first_not_of(' '), rest->size());
   rest->remove_prefix(begin);
@@ -89,7 +89,7 @@ void ParseWithArgument(const FirstWords& words, Verb verb, base::Arena& arena, C
   }
 }
 
-/// `delete <key> [0] [noreply]`: the 0 is a remnant of a time that clients once sent.
+/// `delete <key> [0] [noreply]`: the 0 is left over from a time that clients once had to send.
 void ParseDelete(const FirstWords& words, base::Arena& arena, Command* command) {
   command->verb = Verb::kDelete;
   if (words.count < 2) return SetError(Error::kBadFormat, command);
@@ -237,7 +237,7 @@ bool ParseLine(std::string_view line, base::Arena& arena, Command* command, Data
   std::string_view rest = line;
   const std::string_view verb = NextWord(&rest);
   if (verb == "get" || verb == "gets") {
-    // get has a parser of its own: it may have any number of words, and must be fast.
+    // get has its own parser, because it may have any number of words, and must be fast.
     ParseGet(rest, verb.size() == 4, arena, command);
     return true;
   }

@@ -1,4 +1,4 @@
-// Turns a text command line into the command that it asks for; parser.h takes the data block behind
+// Turns a text command line into the command that it asks for; parser.h takes the data block after
 // the line.
 //
 // Flow: ParseLine splits the line at its blanks; classic commands are parsed there, commands that
@@ -35,11 +35,11 @@ struct DataBlock {
   uint64_t bytes = 0;  ///< The bytes without CR LF; up to kDataBlockBytesMax.
 };
 
-/// The longest data block that a line may announce; a larger number does not count as a length.
+/// The longest data block that a line may announce; a larger number is not taken for a length.
 inline constexpr uint64_t kDataBlockBytesMax = 0x7fffffff - 2;
 
 /// Parses a line without its end. Returns false for a line that is not memcached's protocol (HTTP).
-/// A data block may also follow a line with an error: the parser swallows that block.
+/// A line with an error may have a data block, too, which the parser swallows.
 bool ParseLine(std::string_view line, base::Arena& arena, Command* command, DataBlock* data);
 
 /// Parses mn, mg, ms, md, ma, me. Returns false when the verb is none of these.
@@ -48,7 +48,7 @@ bool ParseMeta(const FirstWords& words, base::Arena& arena, Command* command, Da
 /// Sets the only key of a command, or the command's error if the key is not allowed.
 void SetKey(std::string_view key, base::Arena& arena, Command* command);
 
-/// Reads the length of a data block; a word that is no length is the command's error.
+/// Reads the length of a data block; a word that is no length gives the command an error.
 void SetDataBlock(std::string_view word, Command* command, DataBlock* data);
 
 }  // namespace rowsocket::memcached

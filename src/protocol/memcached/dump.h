@@ -2,7 +2,7 @@
 //
 //   <dialect> <verb> "<key>"... <its other members, in the order of struct Command>... [!<error>]
 //
-// Members that are as in a new Command are left out; texts are in quotes, with \xHH for bytes
+// Members with the values of a new Command are left out; texts are in quotes, with \xHH for bytes
 // outside printable ASCII and for quote and backslash.
 #pragma once
 

@@ -11,7 +11,7 @@ namespace rowsocket::memcached {
 
 namespace {
 
-/// Answers a change that was not made; in meta and binary a quiet command is answered, too.
+/// Answers a change that was not made; in meta and binary even if the command is quiet.
 void AppendRefusal(const Command& command, std::string_view text, std::string_view meta_status,
                    BinaryStatus binary_status, base::Buffer* out) {
   switch (command.dialect) {
@@ -19,7 +19,7 @@ void AppendRefusal(const Command& command, std::string_view text, std::string_vi
       if (!command.quiet) AppendLine(text, out);
       return;
     case Dialect::kMeta: {
-      // ms answers all its flags: the cas is 0, the size is that of the value sent.
+      // ms answers all its flags even so: the cas is 0, the size is that of the value sent.
       Item sent;
       sent.value = command.value;
       return AppendMetaLine(command, meta_status,
@@ -38,7 +38,7 @@ BinaryStatus NotStoredStatus(Verb verb) {
   return BinaryStatus::kNotStored;
 }
 
-/// Answers a change that was made: a line of text, or in binary the cas alone.
+/// Answers a change that was made: with a line of text, or in binary with only the cas.
 void AppendSuccess(const Command& command, std::string_view text, uint64_t cas, base::Buffer* out) {
   if (command.quiet) return;
   if (command.dialect != Dialect::kBinary) return AppendLine(text, out);

@@ -1,6 +1,6 @@
 // Writes replies in the dialect of the command that they answer.
 //
-// Flow, by verb (the functions write nothing where the command is quiet about the outcome):
+// Flow, by verb (the functions write nothing if the command is quiet about the outcome):
 //   kGet, kGat        (AppendHit | AppendMiss) for each key, in order; then AppendGetEnd
 //   kTouch            AppendTouched | AppendNotFound
 //   kSet .. kPrepend  AppendStored | AppendNotStored | AppendExists | AppendNotFound
@@ -23,17 +23,17 @@
 
 namespace rowsocket::memcached {
 
-/// The facts about an item that a reply may tell. Only the facts that the command asks for need to
+/// The facts about an item that a reply may have. Only the facts that the command asks for need to
 /// be set: Command::returns_value, returns_cas, meta.returns.
 struct Item {
   std::string_view value;
   uint32_t client_flags = 0;
-  uint64_t cas = 0;         ///< 0: the container has no cas.
-  int64_t ttl_s = -1;       ///< t: seconds left to live, -1 for ever.
-  uint64_t size = 0;        ///< s: the value's bytes, also where the value itself is not returned.
-  bool was_fetched = true;  ///< h: the item was fetched before.
+  uint64_t cas = 0;            ///< 0: the container has no cas.
+  int64_t ttl_s = -1;          ///< t: seconds left to live, -1 for ever.
+  uint64_t size = 0;           ///< s: the value's bytes, even if the value itself is not returned.
+  bool was_fetched = true;     ///< h: the item was fetched before.
   uint32_t last_access_s = 0;  ///< l: seconds since the last access.
-  bool won = false;            ///< W: this client shall renew the item.
+  bool won = false;            ///< W: this client is to renew the item.
   bool stale = false;          ///< X: the item is stale.
   bool won_by_other = false;   ///< Z: another client has been told to renew the item.
 };
@@ -45,8 +45,8 @@ void AppendGetEnd(const Command& command, base::Buffer* out);
 
 /// `item`: cas and, for meta, size. (Binary replies carry the new cas.)
 void AppendStored(const Command& command, const Item& item, base::Buffer* out);
-/// The answer to add when there is an item, to replace, append and prepend when there is none, and
-/// to a guard that was not met.
+/// The answer to add if there is an item, to replace, append and prepend if there is none, and to a
+/// guard that was not met.
 void AppendNotStored(const Command& command, base::Buffer* out);
 void AppendExists(const Command& command, base::Buffer* out);
 void AppendNotFound(const Command& command, base::Buffer* out);
@@ -64,13 +64,14 @@ void AppendStat(const Command& command, std::string_view name, uint64_t value, b
 void AppendStatsEnd(const Command& command, base::Buffer* out);
 /// `stats reset`.
 void AppendReset(const Command& command, base::Buffer* out);
-/// `ME <key> <name>=<value>...`; `details` is the text behind the key.
+/// `ME <key> <name>=<value>...`; `details` is the text after the key.
 void AppendMetaDebug(const Command& command, std::string_view details, base::Buffer* out);
 
-/// Silent where memcached is silent: see spec/memcached.md, "Quiet". REQUIRES: error != kNone.
+/// Appends nothing where memcached is silent: see spec/memcached.md, "Quiet". REQUIRES: error !=
+/// kNone.
 void AppendError(const Command& command, Error error, base::Buffer* out);
-/// `SERVER_ERROR <why>`; silent only after noreply, since the client reads no reply then. `why` is
-/// cut to one line of at most kMemcachedErrorBytesMax.
+/// `SERVER_ERROR <why>`; silent only after noreply, because the client then reads no reply. `why`
+/// is cut to one line of at most kMemcachedErrorBytesMax.
 void AppendServerError(const Command& command, BinaryStatus status, std::string_view why,
                        base::Buffer* out);
 

@@ -15,7 +15,7 @@ enum class Error : uint8_t {
   // The command line
   kError,  ///< The line is not a command.
   kBadFormat,
-  kBadDataChunk,  ///< The data block does not end with CR LF where it should.
+  kBadDataChunk,  ///< The data block does not end with CR LF at its announced length.
   kTooLarge,      ///< A value over the limit; the parser swallows its data block.
   kLineTooLong,   ///< A multi-get over the limit; the connection closes.
   kBadExptime,
@@ -40,14 +40,14 @@ enum class Error : uint8_t {
   kBadArguments,  ///< Lengths that do not fit the opcode; the connection closes.
   // Logging in
   kUnauthenticated,  ///< The client has yet to log in.
-  kBadLoginEnd,      ///< The data of a login does not end with CR LF where it should.
+  kBadLoginEnd,      ///< The data of a login does not end with CR LF at its announced length.
   kBadLogin,         ///< The data of a login is not a name and a password.
   kAuthFailure,
-  kTlsRequired,  ///< A password that came over a connection on which others may read it.
+  kTlsRequired,  ///< A password came over a connection on which others may read it.
   // Execution
   kNotNumeric,  ///< The value of incr or decr is no number.
   kFlushNotAllowed,
-  kNoSuchStats,  ///< An argument of stats that is not known.
+  kNoSuchStats,  ///< An unknown argument of stats.
 };
 
 /// The text without CR LF. REQUIRES: error != kNone.

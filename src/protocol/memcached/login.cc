@@ -60,14 +60,15 @@ LoginStep NextTextLogin(std::string_view input, Command* command) {
   std::string_view data = input.substr(data_begin, static_cast<size_t>(bytes));
   data.remove_prefix(std::min(data.find_first_not_of(' '), data.size()));
   const size_t user_size = data.find(' ');
-  // Everything behind the blank is the password, which may hold blanks itself.
+  // Everything after the blank is the password, which may have blanks itself.
   if (user_size == std::string_view::npos || user_size + 1 == data.size())
     return Refuse(Error::kBadLogin, false, end, command);
   return {LoginStep::Result::kCredentials, end, data.substr(0, user_size),
           data.substr(user_size + 1)};
 }
 
-/// `[authorization identity] NUL user NUL password` (RFC 4616). Nobody acts for another user.
+/// Splits `[authorization identity] NUL user NUL password` (RFC 4616). The identity is empty or
+/// the name of the user.
 bool SplitPlain(std::string_view message, LoginStep* step) {
   const size_t user_at = message.find('\0');
   if (user_at == std::string_view::npos) return false;

@@ -18,7 +18,8 @@ bool DecodeKey(base::Arena& arena, Command* command) {
   return key.has_value();
 }
 
-/// The flags of one command; their order matters where two of them are wrong.
+/// Parses the flags of one command, in their order, which decides the error if two of them are
+/// wrong.
 class FlagParser {
  public:
   FlagParser(char verb, base::Arena& arena, Command* command)
@@ -36,7 +37,7 @@ class FlagParser {
   void ParseInteger(std::string_view argument, uint64_t* number, Error error);
   void ParseSeconds(std::string_view argument, int64_t* seconds);
   void KeepPlace(char letter, uint8_t at);
-  /// Whether the answer to a letter stands in the reply of this verb.
+  /// Whether the reply to this verb has the answer to a letter.
   bool IsReturned(char letter) const;
   /// Sets the error. A later error replaces an earlier error, as in memcached.
   void Fail(Error error) { command_->error = error; }
@@ -201,7 +202,7 @@ void SetStoreVerb(char mode, Command* command) {
     case 'S':
       break;
     case 'R':
-      // With a cas, kSet means the same: there must be an item to compare with.
+      // With a cas, kSet does the same, because it needs an item to compare with.
       if (!command->compares_cas) command->verb = Verb::kReplace;
       break;
     case 'E':
@@ -299,7 +300,7 @@ bool ParseMeta(const FirstWords& words, base::Arena& arena, Command* command, Da
     return true;
   }
   if (verb == 'e') {
-    // Only the flag b has a meaning for the command `me`; memcached accepts all others in silence.
+    // Only the flag b has a meaning for the command `me`; memcached accepts all others silently.
     const bool encoded = words.count > 2 && words[2] == "b";
     if (encoded && !DecodeKey(arena, command)) command->error = Error::kBadFormat;
     return true;

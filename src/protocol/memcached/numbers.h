@@ -7,7 +7,7 @@
 
 namespace rowsocket::memcached {
 
-/// A decimal number of at most 64 bits, with or without a `+`; no other byte may be there.
+/// Reads a decimal number of at most 64 bits, with or without a `+`, and no other byte.
 inline bool ParseUnsigned(std::string_view text, uint64_t* number) {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -23,8 +23,8 @@ inline bool ParseUnsigned(std::string_view text, uint64_t* number) {
   return true;
 }
 
-/// The number that a stored value has for incr and decr: white space (of the C locale) may stand
-/// before the number, and white space behind it ends it, whatever follows.
+/// Reads the number that incr and decr see in a stored value: white space (of the C locale) may
+/// come before the number, and white space after it ends it, whatever follows.
 inline bool ParseStoredNumber(std::string_view value, uint64_t* number) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const size_t begin = value.find_first_not_of(kSpace);
@@ -33,7 +33,7 @@ inline bool ParseStoredNumber(std::string_view value, uint64_t* number) {
   return ParseUnsigned(value.substr(0, value.find_first_of(kSpace)), number);
 }
 
-/// A decimal number of at most 63 bits with or without a sign; no other byte may be there.
+/// Reads a decimal number of at most 63 bits, with or without a sign, and no other byte.
 inline bool ParseSigned(std::string_view text, int64_t* number) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   const bool negative = text.starts_with('-');
@@ -52,7 +52,7 @@ inline bool ParseUnsigned32(std::string_view text, uint32_t* number) {
   return true;
 }
 
-/// Client flags: a number of 64 bits, of which the lower 32 are kept, as memcached keeps them.
+/// Reads client flags: a number of 64 bits, of which the lower 32 are kept, as in memcached.
 inline bool ParseClientFlags(std::string_view text, uint32_t* flags) {
   uint64_t wide = 0;
   if (!ParseUnsigned(text, &wide)) return false;
@@ -60,7 +60,7 @@ inline bool ParseClientFlags(std::string_view text, uint32_t* flags) {
   return true;
 }
 
-/// REQUIRES: sizeof(T) bytes from `bytes` on.
+/// Reads a big-endian number. REQUIRES: sizeof(T) bytes from `bytes` on.
 template <typename T>
 T LoadBigEndian(const char* bytes) {
   T number = 0;
@@ -71,7 +71,8 @@ T LoadBigEndian(const char* bytes) {
   return number;
 }
 
-/// REQUIRES: room for sizeof(T) bytes from `to` on. Returns the byte behind them.
+/// Writes a big-endian number, and returns its end. REQUIRES: room for sizeof(T) bytes from `to`
+/// on.
 template <typename T>
 char* StoreBigEndian(T number, char* to) {
   for (size_t i = sizeof(T); i > 0; --i) {

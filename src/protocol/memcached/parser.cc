@@ -10,7 +10,7 @@ namespace rowsocket::memcached {
 
 namespace {
 
-constexpr size_t kDataEndBytes = 2;  ///< CR LF behind a data block.
+constexpr size_t kDataEndBytes = 2;  ///< CR LF after a data block.
 
 /// Closes the connection without an answer.
 Step Malformed(size_t input_bytes, Command* command) {
@@ -46,7 +46,7 @@ Step Parser::Next(std::string_view input, const model::Limits& limits, base::Are
   if (state_.swallows != 0) {
     const auto swallowed = static_cast<size_t>(std::min<uint64_t>(state_.swallows, input.size()));
     state_.swallows -= swallowed;
-    swallows_before_ = state_.swallows;  // What is thrown away is not given again.
+    swallows_before_ = state_.swallows;  // Bytes that were thrown away do not come again.
     return {swallowed == input.size() ? ParseResult::kNeedMore : ParseResult::kSkipped, swallowed};
   }
   if (input.size() < state_.needs_bytes) return {};
@@ -127,7 +127,7 @@ Step Parser::Swallow(size_t front_bytes, uint64_t bytes, std::string_view input)
   return {ParseResult::kCommand, front_bytes + swallowed};
 }
 
-// A set that is too large removes the stored item: its key is needed, its value is not.
+// A set that is too large removes the stored item, so its key is needed, but not its value.
 Step Parser::TakeKeyOfTooLarge(const BinaryHeader& header, std::string_view input,
                                base::Arena& arena, Command* command) {
   const size_t front_bytes = size_t{header.extras_bytes} + header.key_bytes;

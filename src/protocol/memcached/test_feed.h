@@ -32,7 +32,7 @@ Fed Feed(std::string_view bytes, size_t piece_bytes, const model::Limits& limits
     bytes.remove_prefix(piece.size());
     pending += piece;
     while (!fed.closed) {
-      // Each call gets a copy of its own, so that ASan sees every read outside of the copy.
+      // Each call gets a copy of its own, so that ASan notices every read outside of the copy.
       const std::vector<char> copy(pending.begin(), pending.end());
       const std::string_view input(copy.data(), copy.size());
       base::Arena arena;

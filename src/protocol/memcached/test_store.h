@@ -43,9 +43,9 @@ class TestStore {
   void Touch(const Command& command, base::Buffer* out);
   void Debug(const Command& command, base::Buffer* out);
 
-  /// The entry, if it exists and has not expired; else null.
+  /// The entry, if it exists and has not expired; otherwise null.
   Entry* Find(std::string_view key);
-  /// The time at which an entry with this exptime expires; the exptime is as on the wire.
+  /// When an entry with this exptime expires; the exptime is as on the wire.
   int64_t ExpiresAt(int64_t exptime) const;
   /// The facts about an entry for a reply.
   Item Describe(const Entry& entry) const;

@@ -28,7 +28,7 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-/// Takes the bytes before the next mark, and the mark; `mark` is empty behind the last mark.
+/// Takes the bytes before the next mark, and the mark; `mark` is empty after the last mark.
 std::string TakePiece(std::string_view* text, std::vector<std::string>* mark) {
   mark->clear();
   const size_t begin = std::min(text->find(kMarkBegin), text->size());

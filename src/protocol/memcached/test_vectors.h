@@ -12,14 +12,14 @@ namespace rowsocket::memcached {
 
 struct VectorStep {
   std::string send;  ///< The bytes to send, with marks.
-  std::string recv;  ///< The expected answer, with marks; Rowsocket's own (`ours`) where the vector
+  std::string recv;  ///< The expected answer, with marks; Rowsocket's own (`ours`) if the vector
                      ///< has one.
 };
 
 struct Vector {
   enum class End : uint8_t { kInStep, kOpen, kClosed };
 
-  std::string name;  ///< The name, behind the name of its file.
+  std::string name;  ///< The name, after the name of its file.
   std::vector<VectorStep> steps;
   End end = End::kInStep;
 };

@@ -54,7 +54,7 @@ void AppendFlags(const Command& command, Returned returned, const Item& item, ba
   }
 }
 
-/// Tells who renews the item; the order of the marks is memcached's.
+/// Appends the marks that say who renews the item, in memcached's order.
 void AppendMarks(const Item& item, base::Buffer* out) {
   if (item.won_by_other) out->Append(" Z");
   if (item.stale) out->Append(" X");

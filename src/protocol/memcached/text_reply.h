@@ -44,7 +44,7 @@ void AppendTextHit(const Command& command, std::string_view key, const Item& ite
 
 /// Which of the requested flags a meta reply holds.
 enum class Returned : uint8_t {
-  kKeyAndOpaque,  ///< Only k and O: there is no item to tell of.
+  kKeyAndOpaque,  ///< Only k and O, because there is no item.
   kAll,
 };
 

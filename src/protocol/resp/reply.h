@@ -25,11 +25,11 @@ void AppendNil(Version version, base::Buffer* out);
 /// EXEC that was not applied: `*-1`, or `_` in RESP3.
 void AppendNilArray(Version version, base::Buffer* out);
 void AppendArray(size_t count, base::Buffer* out);
-/// A map of so many pairs: in RESP2 an array of twice as many.
+/// The beginning of a map of `pairs` pairs; in RESP2, an array of twice as many elements.
 void AppendMap(size_t pairs, Version version, base::Buffer* out);
-/// A set: in RESP2 an array.
+/// The beginning of a set of `count` elements; in RESP2, an array.
 void AppendSet(size_t count, Version version, base::Buffer* out);
-/// Text for people: in RESP2 a bulk string.
+/// Text for people; in RESP2, a bulk string.
 void AppendVerbatim(std::string_view text, Version version, base::Buffer* out);
 
 }  // namespace rowsocket::resp

@@ -26,13 +26,13 @@ RequestStep FailAt(char got, base::Arena& arena) {
 
 enum class Read : uint8_t { kNumber, kNeedMore, kTooLong, kWrong };
 
-/// Whether zeros stand in front of a number, which Redis takes for no number.
+/// Whether a number begins with zeros, which Redis does not accept as a number.
 bool IsPadded(std::string_view digits) { return digits.size() > 1 && digits.front() == '0'; }
 
 /// Reads the number of a line `*3` or `$5`, without its first byte. `*size`: the bytes of the
 /// number and the line's end.
 Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
-  // The lines that clients send: few digits, and all of it there.
+  // The usual line: few digits, and all of it has come.
   constexpr size_t kDigitsMax = 9;
   size_t digits = 0;
   int64_t value = 0;
@@ -117,7 +117,7 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
   }
   if (end > kInlineBytesMax) return Fail("too big inline request");
   std::string_view line = input.substr(0, end);
-  // A browser can be told by any page to send a POST here.
+  // Any web page can make a browser send a POST here.
   if (BeginsWith(line, "post ") || BeginsWith(line, "host:")) {
     return {Result::kHttp, input.size(), {}, {}};
   }
@@ -136,11 +136,11 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
   return {Result::kRequest, end + 1, arguments, {}};
 }
 
-/// A request with more arguments is read to its end before there is room for its arguments.
+/// A request with more arguments is read to its end before room is made for its arguments.
 constexpr size_t kFewArguments = 256;
 
-/// Takes those of `count` arguments off the input that have not come yet, and says so in `*come`.
-/// `arguments`: where they go; null: nowhere.
+/// Takes the remaining ones of `count` arguments off the input, and counts them in `*come`.
+/// `arguments`: where they go; null: they are only counted.
 RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, size_t count,
                           base::Arena& arena, RequestProgress* come, std::string_view* arguments) {
   for (; come->arguments < count; ++come->arguments) {
@@ -178,7 +178,8 @@ RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, s
 
 }  // namespace
 
-// No room is made for many arguments before they have come: a few bytes would take much memory.
+// Room for many arguments is made only when they have come: otherwise a few bytes would take much
+// memory.
 RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
                         RequestProgress* progress) {
   if (input.empty()) return {};
@@ -202,7 +203,7 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
   }
   if (at == input.size()) return {};
   const auto words = static_cast<size_t>(count);
-  RequestProgress all{0, at};  // All arguments are to be taken.
+  RequestProgress all{0, at};  // Takes all arguments from the first on.
   if (words > kFewArguments) {
     RequestProgress unnoted;
     if (progress == nullptr) progress = &unnoted;

@@ -2,10 +2,12 @@
 // commands as people type them.
 //
 // Flow: receive; NextRequest until its result is kNeedMore; receive more. A request that is not
-// whole is read again from its first byte when more has come, but for what RequestProgress has.
+// whole is read again from its first byte when more has come, except the arguments that
+// RequestProgress has noted.
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
-// Limits: RequestLimits, checked before anything is sized by them. Errors: the texts of Redis 7.2,
-// and one of our own where the CR LF behind an argument is missing. After each the connection ends.
+// Limits: RequestLimits, checked before anything is sized by a number of the client. Errors: the
+// texts of Redis 7.2, and one of our own if the CR LF after an argument is missing. After each
+// error the connection ends.
 // Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
 #pragma once
 
@@ -34,7 +36,7 @@ struct RequestStep {
     kRequest,   ///< `arguments`, at least one.
     kNothing,   ///< An empty line or array, which has no reply.
     kNeedMore,  ///< The input is the beginning of a request.
-    kError,     ///< `error` behind `ERR Protocol error: `; the connection ends.
+    kError,     ///< `error` is the text after `ERR Protocol error: `; the connection ends.
     kHttp,      ///< The connection ends without a reply.
   };
   Result result = Result::kNeedMore;
@@ -43,29 +45,33 @@ struct RequestStep {
   std::string_view error;
 };
 
-/// The arguments that have come of a request of many, which is not whole. A client could keep a
-/// thread busy with single bytes if each had them all read again.
+/// Notes which arguments of a large request that is not whole have come. Without it, a client could
+/// keep a thread busy with single bytes, each of which would have all arguments read again.
 struct RequestProgress {
-  size_t arguments = 0;  ///< How many have come.
-  size_t at = 0;         ///< Where the next one begins; 0: nothing is known.
+  size_t arguments = 0;  ///< How many arguments have come.
+  size_t at = 0;         ///< Where the next argument begins; 0: nothing is known.
 };
 
-/// `progress`: empty, or what the last call has left there, which was given the beginning of this
-/// input and whose result was kNeedMore. Null: nothing is known, and nothing is noted.
+/// Takes the next request off the input. `progress`: empty, or what the last call has left there,
+/// if that call got the beginning of this input and returned kNeedMore. Null: nothing is known, and
+/// nothing is noted.
 RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
                         RequestProgress* progress = nullptr);
 
-/// A request whose second argument may be another one: clients send the same command again and
-/// again, for another key. What it takes, NextRequest would take, too, with the same arguments.
-/// Threads: one owner. Limits: kBytesMax bytes beside the second argument.
+/// Recognizes requests that differ from an earlier one only in their second argument, because
+/// clients send the same command again and again for another key. Whatever it takes, NextRequest
+/// would take with the same arguments. Threads: one owner. Limits: kBytesMax bytes besides the
+/// second argument.
 class RequestPattern {
  public:
   static constexpr size_t kBytesMax = 512;
 
-  /// The bytes of a request that NextRequest has taken, and its arguments. What cannot be a
-  /// pattern is forgotten: an inline command, a longer request, less than two arguments.
+  /// Notes a request that NextRequest has taken as the pattern, by its bytes and its arguments. One
+  /// that cannot be a pattern only removes the former pattern: an inline command, a longer request,
+  /// fewer than two arguments.
   void Note(std::string_view request, std::span<const std::string_view> arguments);
-  /// False: the input does not begin with such a request, or not with all of it.
+  /// Takes a request that fits the pattern. False: the input does not begin with such a request, or
+  /// has only a part of it.
   bool Take(std::string_view input, const RequestLimits& limits, base::Arena& arena,
             RequestStep* step) const;
 
@@ -76,7 +82,7 @@ class RequestPattern {
   };
 
   std::string head_;         ///< Up to the `$` of the second argument; empty: there is no pattern.
-  std::string tail_;         ///< From the CR LF behind the second argument on.
+  std::string tail_;         ///< From the CR LF after the second argument on.
   Place name_;               ///< In head_.
   std::vector<Place> rest_;  ///< The arguments in tail_.
 };

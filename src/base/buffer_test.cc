@@ -48,7 +48,7 @@ TEST(Buffer, ReleaseGivesTheMemoryBack) {
   EXPECT_EQ(buffer.view(), "again");
 }
 
-// A queue that never holds more than some bytes must not take ever more memory.
+// A queue that never holds more than a few bytes must not take more and more memory.
 TEST(Buffer, CapacityIsBoundedByTheContentNotByTheTraffic) {
   Buffer buffer;
   std::string expected;

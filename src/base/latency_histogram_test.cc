@@ -51,7 +51,7 @@ TEST(LatencyHistogramTest, EndsRiseFromBucketToBucket) {
   EXPECT_EQ(LatencyBucketEndUs(kLatencyBuckets - 1), std::pow(2, kLatencyDoublings + 1));
 }
 
-// Against the exact quantiles of the same times.
+// Compares with the exact quantiles of the same times.
 TEST(LatencyHistogramTest, QuantilesAreWithinThreePointTwoPercent) {
   std::mt19937_64 random(11);
   std::lognormal_distribution<double> times(5, 2);

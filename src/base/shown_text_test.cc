@@ -1,4 +1,4 @@
-// Readers go on reading a ShownText while its owner changes it, and after its owner is gone.
+// Readers go on reading a ShownText while its owner changes it, and after its owner has gone.
 #include "base/shown_text.h"
 
 #include <gtest/gtest.h>

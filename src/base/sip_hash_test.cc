@@ -10,7 +10,7 @@ namespace {
 /// The key of the published vectors: the bytes 0 to 15.
 constexpr SipKey kSipKey{0x0706050403020100u, 0x0f0e0d0c0b0a0908u};
 
-/// The text of a published vector: so many bytes, from 0 on.
+/// The text of a published vector: `count` bytes, counting from 0.
 std::string Counting(size_t count) {
   std::string text;
   for (size_t i = 0; i < count; ++i) text += static_cast<char>(i);

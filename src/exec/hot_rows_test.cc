@@ -98,8 +98,8 @@ TEST(HotRowsTest, TheHottestRowsOfASkewedStreamAreFoundWithTheirErrors) {
   }
 }
 
-// What Space-Saving promises: all requests are in the counts, and a count errs upwards, by what it
-// has taken over at most.
+// What Space-Saving promises: the counts include all requests, and a count is too high at most by
+// what it has taken over.
 TEST(HotRowsTest, ASketchKeepsTheSumAndTheBoundsOfItsCounts) {
   constexpr size_t kRows = 8;
   HotRowSketch sketch(kRows, &HotRowCounts::requests);
@@ -126,7 +126,7 @@ TEST(HotRowsTest, ASketchKeepsTheSumAndTheBoundsOfItsCounts) {
   EXPECT_EQ(sketch.rows().size(), 1u);
 }
 
-// Rows that come once each push out neither a hot row nor its count.
+// Rows that come only once push out neither a hot row nor its count.
 TEST(HotRowsTest, AHotRowStaysBehindAStreamOfRowsThatComeOnce) {
   HotRows rows;
   for (int i = 0; i < 20'000; ++i) {
@@ -237,7 +237,8 @@ TEST_F(HotRowSamplerTest, ABurstIsCountedWithoutMemoryForEachRequest) {
   EXPECT_NEAR(static_cast<double>(RequestsOf(rows_.Top(10, 1100), "burst")), 500'000, 100'000);
 }
 
-// A sampler that has many rows before its next Flush chooses fewer items, and after it more again.
+// A sampler with many rows before its next Flush chooses fewer items, and after the Flush more
+// again.
 TEST_F(HotRowSamplerTest, ItemsOfManyRowsCountForAll) {
   sampler_.Flush(1000);
   constexpr int kPeriods = 500, kItems = 200, kRowsOfItem = 100;

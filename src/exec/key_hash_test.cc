@@ -8,8 +8,8 @@
 namespace rowsocket::exec {
 namespace {
 
-// A hash without a secret has differences that cancel each other: of the one that stood here, bits
-// 63 and 31 of a word and bits 63 and 34 of the next one, whatever else the text has.
+// In a hash without a secret, some differences cancel each other, whatever else the text has: in
+// the former hash, bits 63 and 31 of a word and bits 63 and 34 of the next one.
 TEST(KeyHashTest, TextsThatDifferByChosenBitsHaveHashesOfTheirOwn) {
   constexpr unsigned kPairs = 13;
   std::unordered_set<uint64_t> hashes;

@@ -100,7 +100,7 @@ TEST_F(LoginDeskMemoryTest, LoginWaitsUntilThereIsMemoryForItsSource) {
   {
     const OutOfMemory out;
     Submit(TestLogins::kPassword);
-    // The one thread has looked at the login before it comes back to the tickets.
+    // The only thread has looked at the login before it gets back to the tickets.
     for (int i = 0; i < 3; ++i) EndTicket();
     EXPECT_EQ(0, checker_.checks);
   }
@@ -123,7 +123,7 @@ TEST_F(LoginDeskMemoryTest, RefusalNeedsNoMemoryForItsDelay) {
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(model::kLoginDelayMs));
 }
 
-// A check for which there is no memory lets nobody in.
+// A check without memory lets nobody in.
 TEST_F(LoginDeskMemoryTest, CheckWithoutMemoryIsARefusal) {
   HoldChecks();
   Submit(TestLogins::kPassword);

@@ -22,7 +22,7 @@ class Owner final : public LoginOwner {
     done_.push_back(std::move(job));
     comes_.NotifyAll();
   }
-  /// Waits until so many have come back in all.
+  /// Waits until `count` jobs have come back in all.
   bool Await(size_t count) {
     base::MutexLock lock(mutex_);
     return comes_.WaitFor(lock, std::chrono::seconds(20),
@@ -91,13 +91,13 @@ TEST_F(LoginDeskTest, WrongPasswordIsAnsweredLater) {
 
 TEST_F(LoginDeskTest, ClientThatIsGoneIsForgotten) {
   Start(1);
-  // The desk compares the pointers alone.
+  // The desk only compares the pointers.
   int places[2];
   Client* const gone = reinterpret_cast<Client*>(&places[0]);
   Client* const waits = reinterpret_cast<Client*>(&places[1]);
   for (uint32_t i = 0; i < 2 * model::kLoginsOfSourceMax; ++i) Submit("wrong", 1, false, gone);
   Submit("wrong", 1, false, waits);
-  // The first ones are refused and wait for their delay; those behind them wait to be checked.
+  // The first logins are refused and wait for their delay; the later ones wait to be checked.
   int canceled = 0;
   const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
   while (canceled < 2 * static_cast<int>(model::kLoginsOfSourceMax) && Clock::now() < until)

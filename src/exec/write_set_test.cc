@@ -146,7 +146,7 @@ TEST_F(WriteSetTest, InsertsAndChangesOfSeveralRowsConcernTheTable) {
   EXPECT_TRUE(Concerns(table_, {"1"}));
 }
 
-// The set has 8,192 bits: beside a batch of usual size few finds of other rows wait.
+// The set has 8,192 bits: with a batch of usual size, few finds of other rows wait.
 TEST_F(WriteSetTest, FewFindsWaitWithoutNeed) {
   for (unsigned i = 0; i < 200; ++i) Change(table_, {std::to_string(1000 + 7 * i).c_str()});
   unsigned concerned = 0;

@@ -314,7 +314,7 @@ TEST_F(CatalogTest, RowsOfAPrefixExpireByAColumnThatHoldsATime) {
       log_.back());
 }
 
-// KILL QUERY while a table is being opened says nothing of the table.
+// KILL QUERY while a table is being opened says nothing about the table.
 TEST_F(CatalogTest, AKilledLookChangesNothing) {
   Define({Demo("one")});
   const auto before = Read();

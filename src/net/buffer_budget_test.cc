@@ -56,7 +56,7 @@ TEST(BufferBudget, SmallBuffersMayStayWhereAllConnectionsHoldTooMuch) {
   EXPECT_TRUE(first.Answer(kLarge / 2));
   EXPECT_FALSE(second.Answer(kLarge));
   EXPECT_TRUE(small.Answer(BufferPool::kBufferBytesMax / 2));
-  // The connection that is to be closed does not count any more.
+  // The connection that is to be closed no longer counts.
   EXPECT_TRUE(first.connection.CountBuffers());
   EXPECT_LT(budget.held_bytes(), kLarge);
 }

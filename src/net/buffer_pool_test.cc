@@ -68,7 +68,7 @@ TEST(BufferPool, KeepsNoMoreThanItsLimit) {
   EXPECT_GT(pool.kept_bytes(), BufferPool::kKeptBytesMax / 2);
 }
 
-// After a crowd of connections has gone their buffers go, too; buffers that are used now and then
+// When many connections have gone, their buffers are freed; buffers that are used now and then
 // stay.
 TEST(BufferPool, TrimFreesBuffersThatNobodyHasTakenSinceTheLastTrim) {
   BufferPool pool;

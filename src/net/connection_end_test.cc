@@ -164,7 +164,8 @@ TEST(Connection, AClientThatTakesNoReplyAndGoesOnSendingIsReset) {
   ExpectResetBehindLimit(f);
 }
 
-// A request without a reply may have been executed, and the end would say so before its commit.
+// An early end would tell the client that a request without a reply was executed, before its
+// commit.
 TEST(Connection, TheEndLeavesWithSend) {
   for (const bool has_reply : {false, true}) {
     Fixture f(MakeUnixPair());

@@ -66,7 +66,7 @@ TEST(Connection, InputNeverExceedsTheCallersLimit) {
   EXPECT_EQ(Pattern(160).substr(60), f.connection.in().view());
 }
 
-/// Waits for the loop's events for the connection, and tells them to the connection.
+/// Waits for the loop's events for the connection, and hands them to it.
 Connection::Ready Await(EventLoop& loop, Connection& connection, int timeout_ms) {
   Event events[4];
   Connection::Ready ready{false, false};
@@ -231,7 +231,7 @@ TEST(Connection, PartialSendsDeliverEverythingInOrder) {
 
 TEST(Connection, PausesAboveTheLimitAndResumesBelowHalf) {
   Fixture f(MakeUnixPair());
-  const int small = 10'000;  // so that no single send takes it from above the limit to nothing
+  const int small = 10'000;  // so that no single send takes all unsent bytes from above the limit
   ASSERT_EQ(0, setsockopt(f.connection.fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
   f.context.buffered_bytes_max = 100'000;
   f.connection.out().HoldGate();

@@ -99,8 +99,8 @@ TEST(GatedOutput, ShorterRepliesAfterADropAreReleasedToo) {
   EXPECT_FALSE(out.is_gate_held());
 }
 
-// Makes calls in any order, and compares the output with a list of bytes that each know the commit
-// they wait for.
+// Makes calls in random order, and compares the output with a list in which each byte has the
+// commit that it waits for.
 TEST(GatedOutput, NoByteBehindAnUncommittedWriteIsEverSendable) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);

@@ -46,7 +46,7 @@ class TlsConnectionTest : public ::testing::Test {
 
   void Transmit() { WriteAll(socket_.get(), client_.Take()); }
   void SendRecords(std::string_view plain) { WriteAll(socket_.get(), client_.Encrypt(plain)); }
-  /// Takes what the socket has at this moment to the client; how many bytes that are.
+  /// Hands the client what the socket has at this moment. Returns how many bytes those were.
   size_t Collect() {
     char bytes[64 * 1024];
     size_t all = 0;
@@ -156,7 +156,7 @@ TEST_F(TlsConnectionTest, SlowReaderHasFewRecordsWaiting) {
   EXPECT_GE(budget.held_bytes(), plain + connection_->tls()->to_send().size());
   std::string seen;
   while (seen.size() < reply.size()) {
-    // The kernel may hold the space of bytes that the client has read until it hears of that.
+    // The kernel may keep the room of bytes that the client has read until it learns of that.
     pollfd either[] = {{socket_.get(), POLLIN, 0}, {connection_->fd(), POLLOUT, 0}};
     ASSERT_LT(0, poll(either, 2, kTestTimeoutMs));
     Collect();

@@ -27,7 +27,8 @@ class TlsStreamTest : public ::testing::Test {
     stream_ = TlsStream::Make(settings_);
     ASSERT_NE(nullptr, stream_);
   }
-  /// Carries what both want to send, in pieces for the stream, until one of them is done or fails.
+  /// Carries what both want to send (to the stream in pieces), until the handshake is done or has
+  /// failed.
   StreamStatus Shake(size_t piece_bytes = SIZE_MAX) {
     StreamStatus status = StreamStatus::kNeedsInput;
     for (int i = 0; i < 10 && status == StreamStatus::kNeedsInput; ++i) {
@@ -44,7 +45,7 @@ class TlsStreamTest : public ::testing::Test {
     client_->Handshake();
     return status;
   }
-  /// The records of so many KeyUpdates.
+  /// The records of `count` KeyUpdates.
   std::string KeyUpdates(unsigned count, int kind = SSL_KEY_UPDATE_NOT_REQUESTED) {
     for (unsigned i = 0; i < count; ++i) {
       EXPECT_EQ(1, SSL_key_update(client_->ssl(), kind));
@@ -257,7 +258,7 @@ TEST_F(TlsStreamTest, SessionsAreResumedWhereTheNameIsTheSameOnly) {
   SSL_SESSION* const session = SSL_get1_session(client_->ssl());
   for (const bool same : {true, false}) {
     settings_.session_context = same ? "test" : "other";
-    client_->SayEnd();  // OpenSSL does not resume a session that has ended without.
+    client_->SayEnd();  // OpenSSL does not resume a session that has ended without it.
     client_ = std::make_unique<TestTlsClient>();
     stream_ = TlsStream::Make(settings_);
     ASSERT_EQ(1, SSL_set_session(client_->ssl(), session));
@@ -348,7 +349,7 @@ TEST_F(TlsStreamTest, KeyUpdatesWithPlainBytesInBetweenGoOn) {
   Start();
   ASSERT_EQ(StreamStatus::kDone, Shake());
   std::string records, plain;
-  // One that asks for an answer may cost two reads.
+  // A KeyUpdate that asks for an answer may cost two reads.
   for (unsigned i = 0; i <= TlsStream::kEmptyReadsMax; ++i) {
     records += KeyUpdates(1, SSL_KEY_UPDATE_REQUESTED);
     records += client_->Encrypt("xx");

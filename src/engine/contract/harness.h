@@ -66,7 +66,7 @@ class Harness {
 
   /// Replaces the table. REQUIRES: no session holds a lock on it.
   virtual void CreateTable(const TableKind& kind, const std::vector<Row>& rows) = 0;
-  /// Another user adds a column behind the others. REQUIRES: no session holds a lock on the table.
+  /// Another user adds a column after the others. REQUIRES: no session holds a lock on the table.
   virtual void AddColumn() = 0;
 
   /// The committed rows in the order of id, as `1,10,a;2,NULL,b;`, read by another user.

@@ -182,7 +182,7 @@ TEST_F(EngineContract, S6DeadlockRollsTheTurnBack) {
   const Outcome outcome = user.Do(Command::Increment("2", "1"));
   EXPECT_TRUE(IsLost(outcome));
   EXPECT_EQ(kDeadlock, outcome.error);
-  deadlock.reset();  // row 1 is not locked any more, so the other side has got it
+  deadlock.reset();  // row 1 is no longer locked, so the other side has got it
   EXPECT_TRUE(harness_->CanLockRow("1"));
   EXPECT_EQ(kRows, harness_->Dump());
   user.Rollback();
@@ -206,7 +206,8 @@ TEST_F(EngineContract, S6DeadlockAtARowRollsTheTurnBack) {
   EXPECT_EQ(kRows, harness_->Dump());
 }
 
-// An engine may expect of the next turn what many before it did, and give it up once when it errs.
+// An engine may expect the next turn to do what many turns before it did, and lose it once when it
+// is wrong.
 TEST_F(EngineContract, S6ATurnThatIsLostAfterManyWithoutAChangeSucceedsTheNextTime) {
   constexpr int kTurns = 100;
   User user(*harness_, LockWait::kNever, {"v"});
@@ -256,7 +257,7 @@ TEST_F(EngineContract, KillOfAStatementEndsThatStatement) {
   EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", harness_->Dump());
 }
 
-// What a frontend asks within a turn must not begin another transaction behind the turn's back.
+// A frontend's question within a turn must not begin another transaction unnoticed.
 TEST_F(EngineContract, S6NothingThatIsAskedWithinATurnOutlivesItsKill) {
   User user(*harness_, LockWait::kNever, {"v"});
   user.Describe("to be killed");

@@ -5,8 +5,8 @@
 namespace rowsocket::engine::contract {
 namespace {
 
-/// The columns of a user of these tests. Requests that may set the key are not merged, so that an
-/// addition has an index of its own, with v alone.
+/// The columns of a user of these tests. Requests that may set the key are not merged, so additions
+/// use another index, with only v.
 const std::vector<std::string> kColumns = {"v", "id"};
 
 /// Rows with BLOBs may be written at once.

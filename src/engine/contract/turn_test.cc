@@ -95,7 +95,7 @@ TEST_F(EngineContract, S2StatementThatItsReplyStopsLeavesNothing) {
   EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
 }
 
-// In a server the rows of the turn are one statement, which goes on behind a request that fails.
+// In a server the rows of the turn are one statement, which goes on after a request that fails.
 TEST_F(EngineContract, S2AnInterruptHidesNoChangeThatTheLogHasLost) {
   harness_->ShrinkLog();
   User user(*harness_, LockWait::kNever, {"w"});
@@ -114,7 +114,7 @@ TEST_F(EngineContract, S2AnInterruptHidesNoChangeThatTheLogHasLost) {
     update.request.find.wants_pre_images = true;
     const unsigned tried_before = tried;
     const Outcome outcome = user.Do(update);
-    // The interrupt of a request that is executed ends the next one, which is not.
+    // An interrupt during one request ends the next one, which is not executed.
     is_refused = !outcome.ok() && tried != tried_before;
     is_lost = IsLost(outcome);
     if (outcome.ok()) stored = text.substr(0, 10);

@@ -62,7 +62,7 @@ class TurnHold final : public Hold {
   std::shared_ptr<Index> ids_, values_;
 };
 
-/// Whether the request is an UPDATE of the column v. REQUIRES: its index has that column alone.
+/// Whether the request is an UPDATE of the column v. REQUIRES: its index has only that column.
 bool ChangesV(const model::Request* request) {
   return request != nullptr && request->verb == model::Request::Verb::kFind &&
          request->find.modification != model::Modification::kDelete;

@@ -31,7 +31,7 @@ class Locks {
   void Release(Owner& owner);
   bool IsTaken(const Owner& owner, const std::string& name) const;
 
-  /// Ends the owner's present wait, or else its next wait before ForgetInterrupt.
+  /// Ends the owner's present wait, or, if it does not wait, its next wait before ForgetInterrupt.
   void Interrupt(Owner& owner);
   /// Whether there was an Interrupt.
   bool ForgetInterrupt(Owner& owner);

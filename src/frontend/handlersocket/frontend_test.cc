@@ -186,7 +186,7 @@ TEST_F(HandlerSocketTest, WithoutASecretOnlyTheEmptyKeyIsRight) {
   ExpectReplies({{"A\t1\n", "0\t1"},
                  {"A\t1\t\n", "0\t1"},
                  {"A\t1\tany\n", "3\t1\tunauth"},
-                 {kOpen, "0\t1"},  // A wrong key, which locks the client out of nothing.
+                 {kOpen, "0\t1"},  // A wrong key, which takes no access away.
                  {"A\t2\n", "3\t1\tauthtype"},
                  {"A\n", "3\t1\tauthtype"},
                  {"0\t=\t1\t1\n", "0\t2\t1\t10"}});
@@ -313,7 +313,8 @@ TEST_F(HandlerSocketTest, KeysAreUnescaped) {
                         "b\n"));
 }
 
-// A position has the writes before it, as an open and a login see what is before them.
+// A position must include the writes before it, just as an open and a login depend on what comes
+// before them.
 TEST_F(HandlerSocketTest, OpenAuthAndPositionAreParsedWhenNothingIsBeforeThem) {
   Connect();
   base::Arena arena;
@@ -327,7 +328,7 @@ TEST_F(HandlerSocketTest, OpenAuthAndPositionAreParsedWhenNothingIsBeforeThem) {
     EXPECT_EQ(Parsed::kItem, now.parsed) << line;
     EXPECT_EQ(line.size(), now.consumed);
   }
-  // All other lines may stand behind requests.
+  // All other lines may come after requests.
   for (const std::string line : {"0\t=\t1\t1\n", "bad\n", "\n"}) {
     Item item;
     EXPECT_EQ(Parsed::kItem, frontend_->Parse(line, true, arena, &item).parsed) << line;
@@ -378,7 +379,7 @@ TEST_F(HandlerSocketTest, UnauthenticatedConnectionsMaySendShortLinesOnly) {
   EXPECT_EQ("2\t1\tlinelen", Ask(long_line));
 }
 
-// The line is read again with each of the bytes that come behind it.
+// The line is read again with each byte that comes after it.
 TEST_F(HandlerSocketTest, TheFirstLineOfAGroupIsShort) {
   ASSERT_EQ("0\t1", Ask(kOpen));
   EXPECT_EQ("2\t2\tlinelen\t0", Ask("G\t2\t" + std::string(5000, 'x') + "\n"));

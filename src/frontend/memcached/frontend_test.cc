@@ -30,8 +30,7 @@ TEST_F(MemcachedTest, GatWhoseReplyIsTooLargeChangesNothing) {
   EXPECT_EQ(0u, Ask("get b\r\n").find("VALUE b 0 600\r\n"));
 }
 
-// exec::CommitBoard asks for it: a get waits for the commit of a row that it may have read, and for
-// no other.
+// For exec::CommitBoard: a get waits only for the commit of a row that it may have read.
 TEST_F(MemcachedTest, GetKnowsWhichWritesItMayHaveSeen) {
   Ask("get a\r\n");  // Reads the containers.
   base::Arena arena;

@@ -1,5 +1,5 @@
-// What a mark is worth to clients while other sessions still see the row as it was, when a turn
-// fails, and when there are more marks than are kept.
+// What clients see of marks while other sessions still see the old row, when a turn fails, and when
+// there are more marks than are kept.
 #include "frontend/memcached/marks.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST_F(MemcachedTest, AWinThatFailsIsTheNextOnes) {
   EXPECT_EQ("VA 1 Z X\r\n5\r\n", Ask("mg a v\r\n"));
 }
 
-// The cas is a hash of the content, so that it is the same before and behind the changes.
+// The cas is a hash of the content, so that it is the same before and after the changes.
 TEST_F(MemcachedTest, AChangeThatIsNotCommittedLeavesTheMarkOfACasThatStays) {
   Define({{"default", "test", "demo", "id", "value", "flags", "0", "expires", "PRIMARY"}});
   Connect();
@@ -128,15 +128,15 @@ TEST_F(MemcachedTest, NoTwoRequestsThatAreUnderWayHaveOneNumber) {
   };
   const uint64_t first = number(*frontend_, false);
   const uint64_t second = number(*frontend_, true);
-  frontend_->Rewind();  // As for a write behind finds, which are not answered yet.
+  frontend_->Rewind();  // As for a write after finds that are not answered yet.
   const uint64_t again = number(*frontend_, true);
   EXPECT_NE(first, second);
   EXPECT_NE(first, again);
   EXPECT_NE(first, number(other, false));
 }
 
-// A cas ahead of the clock is counted on, so that the next change gets the cas of one that was
-// taken back.
+// A cas that is ahead of the clock is counted up, so that the next change gets the cas of a change
+// that was taken back.
 TEST_F(MemcachedTest, AFreshValueIsNotStaleBecauseAnotherChangeWasTakenBack) {
   Ask("ms a 1 E9000000000000000\r\n5\r\n");
   session_.BeginTurn(true);
@@ -180,7 +180,7 @@ TEST(MemcachedMarks, RowsThatWereOnlyReadMakeRoomForOthers) {
   EXPECT_LT(900, known);
 }
 
-// A container that is gone may have been where another one is now.
+// A new container may have the memory of one that is gone.
 TEST(MemcachedMarks, ANewContainerHasNoMarksOfTheOneThatWasInItsPlace) {
   MemcachedMarks marks;
   std::optional<keyspace::ContainerState> state(std::in_place);
@@ -264,7 +264,7 @@ TEST_F(MemcachedTest, AFlushThatFailsLeavesTheOneThatIsToCome) {
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }
 
-// It would delete what is written until the day on which the reason is gone.
+// It would delete what is written until the reason has gone.
 TEST_F(MemcachedTest, ADelayedFlushWhoseRowsCannotBeDeletedIsDropped) {
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   const auto flush_behind = [&](const model::Error& error) {

@@ -112,7 +112,7 @@ TEST_F(MemcachedTest, MarksAreKeptWhileACommitIsUnderWay) {
   EXPECT_EQ("VA 1 Z X\r\n5\r\n", Read(other, reader, "mg a v\r\n"));
 }
 
-// The batch has changed the row twice, and told of it; other sessions read the row as it was.
+// The batch has changed the row twice, and noted its marks; other sessions still read the old row.
 TEST_F(MemcachedTest, MarksAreKeptWhileABatchIsUnderWay) {
   engine::fake::Session other(store_, engine::LockWait::kNever);
   MemcachedFrontend reader(*shared_);

@@ -29,14 +29,14 @@ class PurgeTest : public MemcachedTest {
     Define({{"many", "test", "many", "a,b", "v", "0", "0", "e", "PRIMARY"}});
     shared_->keyspaces->catalog.RefreshNow(session_);
   }
-  /// Rounds until there is no more to do, not counting the last.
+  /// Runs rounds until there is no more to do; returns their number without the last.
   unsigned Purge() {
     unsigned rounds = 0;
     while (housekeeper_.RunOnce(session_) && rounds < 100) ++rounds;
     return rounds;
   }
   size_t rows() const { return store_.RowCount("test.many"); }
-  /// Makes edits fail like this: of rows whose key begins with `first`, or of all rows.
+  /// Makes edits fail with this error: those of rows whose key begins with `first`, or all.
   void FailEdits(model::Error error, const std::string& first = "") {
     edits_ = 0;
     store_.SetHook([this, error, first](const engine::fake::Call& call) {
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Indexes, PurgeByIndexOrScanTest,
                          ::testing::Values("by_e", "", "2024_e", "0"));
 
 // Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
-// without a change. The session is interrupted more than once, as it may forget an interrupt.
+// without a change. The session is interrupted more than once, because it may forget an interrupt.
 TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
   Fill({Numbered("k", 1, "1000")}, "by_e");
   store_.CreateTable({"test.more",
@@ -321,7 +321,7 @@ TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassedOver) {
   }
 }
 
-// Whoever may name a container may give it the title of a keyspace.
+// A user who names a container may give it the title of a keyspace.
 TEST_F(PurgeTest, AContainerWithTheTitleOfAKeyspaceIsPurgedByItself) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));

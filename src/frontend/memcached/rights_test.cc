@@ -1,5 +1,5 @@
-// What an edit asks of the account of its client, and what it leaves where nobody has asked whether
-// the account may delete the row.
+// Which rights of its client's account an edit needs, and what it leaves if it was not checked
+// whether the account may delete the row.
 #include <memory>
 #include <string>
 #include <utility>
@@ -59,7 +59,7 @@ TEST_F(MemcachedRightsTest, AnEditThatMayDeleteItsRowAsksForThat) {
   }
 }
 
-// The account is judged before the time has come, and the row is reached later.
+// The account's rights are checked before the item expires, and the row is reached after that.
 TEST_F(MemcachedRightsTest, AnItemWhoseTimePassesBehindItsJudgementKeepsItsRow) {
   using Parts = std::pair<std::string, std::string>;
   for (const auto& [begin, end] :

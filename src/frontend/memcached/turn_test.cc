@@ -8,7 +8,7 @@ namespace rowsocket::frontend {
 namespace {
 
 // The data of an item that is too large is not kept, so that it cannot wait. An item that shares a
-// row meets the lock of the row before Execute is asked, and waits.
+// row meets the lock of the row before Execute is called, and waits.
 TEST_F(MemcachedTest, AnItemThatIsTooLargeSharesNoRow) {
   shared_->keyspaces->catalog.RefreshNow(session_);
   base::Arena arena;
@@ -99,7 +99,7 @@ TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
   EXPECT_EQ("END\r\n", Ask(rest.substr(swallowed.consumed)));
 }
 
-// Input that the lane has answered is never parsed again: the input behind it is parsed from its
+// Input that the lane has answered is never parsed again: the input after it is parsed from its
 // first byte.
 TEST_F(MemcachedTest, ARequestThatCameInPartsAndWasAnsweredElsewhereLeavesNothingBehind) {
   using Parts = std::pair<std::string, std::string>;

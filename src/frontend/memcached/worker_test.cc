@@ -93,7 +93,7 @@ TEST_F(MemcachedWorkerTest, RequestsThatAreRefusedCountAgainstTheLimitOfTheirAcc
     refused += answer == kRefused;
   }
   EXPECT_LT(150u, refused);
-  // The mapping tables are read for requests alone that are not refused for their rate.
+  // The mapping tables are read only for requests that are not refused for their rate.
   EXPECT_GE(201 - refused, refreshes_ - before);
   variables_.requests_per_second = 0;
   EXPECT_EQ("VALUE a 0 1\r", client.Ask("get a\r\n"));

@@ -1,4 +1,5 @@
-// The calls of a command, without a connection: which keys they have, and which commands are none.
+// The calls of a command, without a connection: which keys they have, and which commands have no
+// calls.
 #include "frontend/resp/call_maker.h"
 
 #include <gtest/gtest.h>

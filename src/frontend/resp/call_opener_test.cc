@@ -95,8 +95,8 @@ TEST_F(RespTest, AKeyWhoseTableIsNotThereIsLookedForInTheStoreNext) {
   EXPECT_NE(nullptr, calls[0].index);
 }
 
-/// A command with so many fields, of which each of the first `number` is `w`: each number has an
-/// index of its own opened.
+/// A command with `fields` fields, of which the first `number` are `w`: each `number` needs another
+/// index.
 std::string GetFields(size_t fields, size_t number) {
   std::string command = "HMGET t:2";
   for (size_t i = 0; i < fields; ++i) command += i < number ? " w" : " v";
@@ -167,8 +167,7 @@ TEST_F(RespTest, TheMemoryOfManyOpenIndexesIsHeld) {
   }
 }
 
-/// Commands of other fields each, which the table does not have: two indexes are looked for by each
-/// command.
+/// Commands with different fields that the table lacks: each command looks for two indexes.
 std::vector<std::string> LongCommands(size_t count, size_t bytes) {
   std::vector<std::string> commands;
   const std::string rest = "\r\n$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x');

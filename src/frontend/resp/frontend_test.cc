@@ -79,7 +79,7 @@ std::string Array(const std::string& words) {
   return "*" + std::to_string(count) + "\r\n" + array;
 }
 
-// A connection keeps what it has found of the command that it has just had.
+// A connection keeps what it has found about its last command.
 TEST_F(RespTest, ACommandThatComesAgainIsTheSameCommand) {
   store_.CreateTable({"shop.u", {"id", "v", "w"}, {{"PRIMARY", {0}}}}, {{"1", "other", "x"}});
   store_.CreateTable({"elsewhere.t", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"1", "far"}});
@@ -147,7 +147,7 @@ TEST_F(RespTest, ACommandMayNameManyKeys) {
   EXPECT_EQ("-TOOLARGE at most 10000 keys are served together\r\n", Ask(too_many));
 }
 
-// Commands whose columns are the same share what was found of the table.
+// Commands with the same columns share what was found about the table.
 TEST_F(RespTest, WhatIsNotThereIsMissedByEachCommandInItsWay) {
   EXPECT_EQ("+OK\r\n", Ask("WATCH sess:1"));
   EXPECT_EQ("-NOTABLE no table of this name is served here: keys are schema.table:key\r\n",

@@ -95,7 +95,7 @@ class RespKeyspacesTest : public RespTest {
   }
 
   /// A turn parses the text as one request, and stops at it. The wait lane then has to refuse it,
-  /// because `i:` is read only by now, and throws it away.
+  /// because `i:` has become read only, and throws it away.
   void RefuseInLane(const std::string& text) {
     EXPECT_EQ(exec::Item::Kind::kRequest, Parse(text).kind) << text;
     frontend_->Rewind();
@@ -227,7 +227,7 @@ TEST_F(RespKeyspacesTest, ATimeCountsFromWhenTheCommandIsExecuted) {
   EXPECT_EQ("*2\r\n+OK\r\n$1\r\nv\r\n", Run(exec));
 }
 
-/// The replies to two of this command, which the connection has sent at once.
+/// Runs this command twice, sent at once, and returns the replies.
 std::string RunTwice(const std::string& command, RespFrontend& frontend, engine::Session& session) {
   const std::string line = command + "\r\n";
   exec::StatRegistry registry;
@@ -279,8 +279,8 @@ TEST_F(RespKeyspacesTest, CommandsOnAKeyThatNoRowCanHaveLockNoRow) {
   EXPECT_LT(before, begun()) << "a key of text is shared";
 }
 
-// What the lane has to refuse it throws away, and the input is parsed anew: with the transaction
-// and the watch that it had before.
+// The lane throws a request away that it has to refuse, and the input is parsed anew, with its
+// former transaction and watch.
 TEST_F(RespKeyspacesTest, AnExecThatTheLaneRefusesKeepsItsTransactionAndItsWatch) {
   const std::string whole = "MULTI\r\nSET i:a mine\r\nEXEC\r\n";
   const auto queue = [this] {

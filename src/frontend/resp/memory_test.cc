@@ -64,8 +64,8 @@ TEST_F(RespMemoryTest, ConnectionsAreServedOrClosedWhicheverAllocationFails) {
   ExpectServed();
 }
 
-// Behind a request that waits for a lock the connection takes its new state back, and shows CLIENT
-// LIST the state before: the name is too long for a string without memory of its own.
+// After a request that waits for a lock, the connection takes its new state back, and shows CLIENT
+// LIST the former one: the name is too long for a string that needs no allocation.
 TEST_F(RespMemoryTest, RequestsAreAnsweredOrLostWhicheverAllocationFails) {
   for (long spare = 0; spare < kRounds; ++spare) {
     auto locked = test_.store.LockRow("shop.t", {"1"});
@@ -114,7 +114,7 @@ TEST_F(RespTest, AThreadKeepsNothingOfALargeStringThatItHasMoved) {
   const std::string value(size_t{4} << 20, 'v');
   store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
                      {{"0", "large", value, std::nullopt}, {"0", "small", "s", std::nullopt}});
-  // Behind a read, the session holds no row that was changed meanwhile.
+  // After a read, the session holds no row that was changed meanwhile.
   const auto held = [this] {
     EXPECT_EQ("$1\r\ns\r\n", Ask("GET small"));
     return exec::AllocatedBytes();

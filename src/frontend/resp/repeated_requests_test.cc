@@ -23,7 +23,7 @@ std::string OfManyKeys(const std::string& name) {
   return request;
 }
 
-// The front is spoiled: whoever read it again would find an error.
+// The beginning is spoiled: reading it again would give an error.
 TEST(RespRepeatedRequests, ARequestThatIsNotWholeIsReadOnFromWhereItEnded) {
   const std::string request = OfManyKeys("MGET");
   std::string input = request.substr(0, request.size() - 3);

@@ -1,4 +1,4 @@
-// What a connection takes back where a turn stops before an item, without a connection.
+// What a connection takes back when a turn stops before an item; tested without a connection.
 #include "frontend/resp/state_changes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What commands change of what the commands behind them mean, in turns of several items.
+// How commands change the meaning of later commands, in turns of several items.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -189,14 +189,14 @@ TEST_F(RespStateTest, APipelineIsTheSameInOneTurnAndInMany) {
   }
 }
 
-// Clients send the EXEC before they know that the WATCH has failed, and count on it.
+// Clients send the EXEC before they know that the WATCH has failed, and rely on it.
 TEST_F(RespStateTest, AnExecBehindAFailedWatchOfItsTurnIsRefused) {
   Begin();
   Item watch = Parse("WATCH a\r\n");
   ASSERT_EQ(Item::Kind::kRequest, watch.kind);
   const Item exec = Parse("MULTI\r\nSET a 1\r\nEXEC\r\n", /*behind_requests=*/true);
   ASSERT_EQ(Item::Kind::kRequest, exec.kind);
-  // It is refused by the limit of its account, say.
+  // It may be refused by the limit of its account, for instance.
   watch.kind = Item::Kind::kReply;
   watch.error.code = model::ErrorCode::kAccountRate;
   Run(watch);
@@ -254,7 +254,7 @@ TEST_F(RespStateTest, AWatchBeyondALimitStopsTheExecBehindIt) {
   EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Send(set, kNever));
 }
 
-// A WATCH with wrong arguments is no watch that a client could count on.
+// A client cannot rely on a WATCH with wrong arguments.
 TEST_F(RespStateTest, AWatchThatIsRefusedStopsNoTransaction) {
   const std::string set = "MULTI\r\nSET a 1\r\nEXEC\r\n";
   Begin();

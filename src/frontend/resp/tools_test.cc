@@ -34,7 +34,7 @@ TEST_F(RespTest, InfoHasTheKeysOfEachDatabase) {
   EXPECT_EQ("\r\n", KeyspaceOf(Ask("INFO keyspace")));
 }
 
-// The rest of a database with many keys is estimated, and the databases behind it are counted.
+// The rest of a database with many keys is estimated, and the databases after it are counted.
 TEST_F(RespTest, InfoPassesOverTheRestOfALargeDatabase) {
   std::vector<engine::fake::Row> rows;
   for (uint64_t i = 0; i < 2 * model::kRespInfoKeysMax; ++i) {
@@ -419,7 +419,7 @@ TEST_F(RespTest, CommandTellsTheKeysOfACommand) {
   EXPECT_EQ("-ERR The command has no key arguments\r\n", Ask("COMMAND GETKEYS ping a"));
   EXPECT_EQ("-ERR Invalid number of arguments specified for command\r\n",
             Ask("COMMAND GETKEYS get a b"));
-  // The key of these stands behind a word, and they may come without it.
+  // The key of these commands comes after a subcommand, and may be missing.
   for (const char* const command : {"object encoding", "memory usage", "object freq"}) {
     EXPECT_EQ("-ERR Invalid number of arguments specified for command\r\n",
               Ask(std::string("COMMAND GETKEYS ") + command))

@@ -71,7 +71,7 @@ TEST_F(RespTest, ACommandOnAKeyThatCannotBeThereIsDone) {
   EXPECT_EQ("$2\r\n70\r\n", Ask("HGET n:7 v"));
 }
 
-// A write that meets no row locks nothing, so that another session may insert the row behind it.
+// A write that meets no row locks nothing, so that another session may insert the row after it.
 TEST_F(RespTest, ARowThatAppearsBehindAWriteThatMetNoneEndsTheWatch) {
   const engine::fake::TableDefinition rows{"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}};
   const engine::fake::TableDefinition strings{
@@ -140,7 +140,7 @@ TEST_F(RespTest, WatchedKeysHaveBytesTogether) {
   EXPECT_EQ("*1\r\n+OK\r\n", Ask("EXEC"));
 }
 
-// The turn says so where a transaction of the turn changes the row as well.
+// The turn notes that when a transaction of the turn changes the row as well.
 TEST_F(RespTest, ACommandSharesItsRowWithTransactions) {
   for (const bool shares : {true, false}) {
     for (const char* const command : {"HINCRBY t:1 v 1", "HSET t:1 v 1", "SET a 1", "DEL t:2"}) {
@@ -229,7 +229,7 @@ TEST_F(RespTest, RepliesAreLeftOutAsTheClientAsks) {
   EXPECT_EQ("+PONG\r\n", Ask("PING"));
 }
 
-// The command behind the one that is skipped is parsed when that one has its answer.
+// The command after the one that is skipped is parsed when that one has its answer.
 TEST_F(RespTest, ASkipIsForOneCommandThatMayBeParsedAgain) {
   Ask("CLIENT REPLY SKIP");
   Item first = Parse("HGET t:1 v\r\n");
@@ -238,7 +238,7 @@ TEST_F(RespTest, ASkipIsForOneCommandThatMayBeParsedAgain) {
   frontend_->Rewind();
   EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &behind).parsed);
   frontend_->Rewind();
-  // The first is stopped, and given again.
+  // The first command is stopped, and sent again.
   frontend_->Rewind();
   first = Parse("HGET t:1 v\r\n");
   EXPECT_EQ("", Run(first));
@@ -366,7 +366,7 @@ TEST_F(RespTest, ATokenIsRefusedWhereItCannotBe) {
   }
 }
 
-// A kept reply has the shapes of one version of the protocol.
+// A kept reply is in one version of the protocol.
 TEST_F(RespTest, ATokenIsOfOneVersionOfTheProtocol) {
   Ask("MULTI");
   Ask("ROW.ONCE t-1");

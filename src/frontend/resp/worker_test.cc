@@ -1,5 +1,5 @@
-// Connections of RESP on a port with workers: what a turn, the wait lane and the login desk make
-// of them together.
+// Connections of RESP on a port with workers: how a turn, the wait lane and the login desk treat
+// them together.
 #include <gtest/gtest.h>
 
 #include "exec/login_desk.h"
@@ -56,7 +56,7 @@ class RespWorkerTest : public ::testing::Test {
   exec::PortOnFake test_;
 };
 
-/// What is refused because of its WATCH needs no lock.
+/// A transaction that is refused because of its WATCH needs no lock.
 TEST_F(RespWorkerTest, ATransactionBehindAFailedWatchWaitsForNoRow) {
   LineClient client = Connect();
   EXPECT_EQ(":21\r", client.Ask("HINCRBY t:2 v 1\r\n"));
@@ -70,8 +70,8 @@ TEST_F(RespWorkerTest, ATransactionBehindAFailedWatchWaitsForNoRow) {
   EXPECT_EQ(":11\r", client.Ask("HINCRBY t:1 v 1\r\n"));
 }
 
-/// What is counted by table, row and time looks at the indexes of the turn's items, which a parse
-/// for the lane may give back.
+/// Counting by table, row and time uses the indexes of the turn's items, which a parse for the lane
+/// may give back.
 TEST_F(RespWorkerTest, ManyShapesOfCommandsAreCountedBesideALockWait) {
   LineClient client = Connect();
   EXPECT_EQ(":21\r", client.Ask("HINCRBY t:2 v 1\r\n"));

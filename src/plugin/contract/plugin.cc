@@ -1,5 +1,5 @@
-// The declaration of rowsocket_contract.so: a library for tests alone, which runs the contract
-// suite in the server that loads it.
+// The declaration of rowsocket_contract.so: a library only for tests, which runs the contract suite
+// in the server that loads it.
 //
 // Flow: the server is started with --plugin-load-add=rowsocket_contract and
 // --rowsocket-contract-report=FILE. A thread waits for the server's start, runs the suite once and

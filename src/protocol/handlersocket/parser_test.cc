@@ -18,7 +18,7 @@ using model::ErrorCode;
 
 constexpr size_t kInputBytesMax = 64 * 1024;
 
-/// Parses `line` in front of a guard page, and checks what must be true of every command.
+/// Parses `line` with a guard page after it, and checks what must be true of every command.
 std::string ParseGuarded(std::string_view line, const model::Limits& limits = {}) {
   static base::GuardedBytes guarded(kInputBytesMax);
   base::Arena arena;
@@ -37,7 +37,7 @@ std::string ParseGuarded(std::string_view line, const model::Limits& limits = {}
   return dump;
 }
 
-/// The receiving side of a connection, with its input in front of a guard page.
+/// The receiving side of a connection, whose input ends at a guard page.
 class Receiver {
  public:
   void Receive(std::string_view bytes) {
@@ -148,7 +148,7 @@ TEST(Parser, ValuesAreNoMoreThanTheLimit) {
   EXPECT_EQ(ParseGuarded(find + three + filter, limits), found + " !values_count");
 }
 
-// The parser finds the words behind too many values.
+// The parser finds the words after too many values.
 TEST(Parser, TooManyValuesAreSkipped) {
   const model::Limits limits{.values_max = 2};
   EXPECT_EQ(ParseGuarded("0\t=\t1\tk\t1\t0\t@\t0\t3\ta\tb\tc\tX", limits),

@@ -28,7 +28,7 @@ Fed FeedAll(const std::string& bytes, const model::Limits& limits = {}) {
   });
 }
 
-/// The command that a packet makes; a noop behind the packet must make a command, too.
+/// The command that a packet makes; a noop after the packet must make a command, too.
 std::string ParsedPacket(const Packet& packet) {
   const Fed fed = FeedAll(packet.Bytes() + Packet{.opcode = 0x0a}.Bytes());
   EXPECT_EQ(fed.pending_bytes, 0u);

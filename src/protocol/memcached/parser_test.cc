@@ -148,7 +148,7 @@ TEST(TextParser, ADataBlockOfAWrongCommandIsSwallowed) {
   }
 }
 
-// As in memcached, the announced bytes and their end are taken; the bytes behind them are the next
+// As in memcached, the announced bytes and their end are taken; the bytes after them are the next
 // line.
 TEST(TextParser, ADataBlockThatDoesNotEnd) {
   const std::string kChunk = "text set \"a\" value=\"x\" !\"CLIENT_ERROR bad data chunk\"";
@@ -158,7 +158,8 @@ TEST(TextParser, ADataBlockThatDoesNotEnd) {
             (Dumps{kChunk, "text none !\"ERROR\"", "meta noop"}));
 }
 
-// A login, which is not the parser's, may begin behind the data and is then taken off the input.
+// A login, which the parser does not read, may begin after the data, and is then taken off the
+// input.
 TEST(TextParser, WhatIsSwallowedIsNotSwallowedAgain) {
   Parser parser;
   base::Arena arena;

@@ -17,7 +17,7 @@ constexpr RequestLimits kLimits{8, 100, true};
 /// The arguments with a bar between, or the error.
 std::string Parse(const std::string& input, const RequestLimits& limits = kLimits) {
   base::Arena arena;
-  // A copy without room behind it: a byte read too far is seen.
+  // A copy without room after it, so that ASan notices a byte read too far.
   const std::vector<char> bytes(input.begin(), input.end());
   const RequestStep step = NextRequest({bytes.data(), bytes.size()}, limits, arena);
   switch (step.result) {
@@ -79,7 +79,7 @@ TEST(RespRequest, ManyArgumentsTakeNoMemoryBeforeTheyHaveCome) {
   EXPECT_EQ(step.consumed, whole.size());
 }
 
-// Bytes that have been read are spoiled: whoever read them again would find an error.
+// Bytes that have been read are spoiled: reading them again would give an error.
 TEST(RespRequest, OfManyArgumentsThoseThatHaveComeAreNotReadAgain) {
   const RequestLimits limits{size_t{1} << 20, size_t{16} << 20, true};
   std::string come = "*1000\r\n", spoiled = come;

@@ -53,7 +53,7 @@ std::string ArrayOf(const Words& words) {
   return text;
 }
 
-/// The step as a line; empty: it has bytes that a line without quotes cannot have.
+/// The step as an inline command; empty: it has bytes that such a line cannot have without quotes.
 std::string LineOf(const json& step, const Words& words) {
   if (step.contains("inline")) return Bytes(step["inline"]) + "\r\n";
   std::string line;
@@ -67,8 +67,8 @@ std::string LineOf(const json& step, const Words& words) {
   return line + "\r\n";
 }
 
-/// Takes one request off the input, from a copy of exactly its bytes so that ASan sees what is read
-/// behind them.
+/// Takes one request off the input, from a copy of exactly its bytes, so that ASan notices reads
+/// after them.
 Result Take(std::string* input, Words* words) {
   base::Arena arena;
   const std::vector<char> exact(input->begin(), input->end());

@@ -16,7 +16,7 @@ class AccountTest : public TurnFixture {
     peer.frontend.SetAccount(account);
     return peer;
   }
-  /// Judges all calls of `account` by `outcome`, and lets the others pass.
+  /// Answers all checks of `account` with `outcome`, and lets other accounts pass.
   void Judge(const Account& account, Outcome outcome) {
     SetHook([&account, outcome](const Call& call) {
       const bool is_meant = call.kind == Call::Kind::kJudge && call.account == &account;

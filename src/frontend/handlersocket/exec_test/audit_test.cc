@@ -1,4 +1,4 @@
-// The requests that audit plugins of the server are told of.
+// Which requests audit plugins of the server are told about.
 #include <atomic>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Which finds wait for which commits. worker_finds_test.cc has what becomes of their connections.
+// Which finds wait for which commits. worker_finds_test.cc tests what becomes of their connections.
 #include "exec/commit_board.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A port some or all of whose threads get no session, because the server has no memory for them.
+// Ports of which some or all threads get no session, because the server has no memory for it.
 #include <sys/socket.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ class FewSessionsTest : public ::testing::Test {
     server_.sessions = sessions_.get();
     server_.Start();
   }
-  /// Stops the port alone: it may be started again.
+  /// Stops only the port, so that it may be started again.
   void Stop() {
     server_.port->Stop();
     server_.port.reset();

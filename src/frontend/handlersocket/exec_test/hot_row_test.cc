@@ -1,6 +1,6 @@
 // H10 without a server: many connections take from one row, three in ten vanish between request and
-// reply, and the port is stopped in the middle of it. For ThreadSanitizer above all; the books
-// are held against the row as well.
+// reply, and the port is stopped in the middle of it. It is mainly for ThreadSanitizer, but also
+// compares the answers with the row.
 //
 // Flow: buyers (threads with several connections each) -> sockets -> workers, batch executors, wait
 // lane -> the in-memory engine, in which deadlocks happen and a SQL session holds the row now and

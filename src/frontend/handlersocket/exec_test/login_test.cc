@@ -132,7 +132,7 @@ TEST_F(LoginTest, ALoginBehindAFindWaitsForTheCommitThatTheFindMayHaveSeen) {
   EXPECT_EQ(4, checker_.checks);
 }
 
-/// The connection is no more one of the account's, which may have a limited number of them.
+/// The connection no longer belongs to the account, which may have a limited number of connections.
 TEST_F(LoginTest, AConnectionThatLeavesItsAccountGivesTheTicketBack) {
   ASSERT_TRUE(test_.frontend.secret.Set("key:word"));
   LineClient client = Connect();
@@ -193,7 +193,7 @@ TEST_F(LoginTest, EndOfAnAccountEndsItsConnections) {
   EXPECT_TRUE(Eventually([this] { return checker_.tickets == 0; }));
 }
 
-// Its worker does not look for it while the lane has its request.
+// The worker does not look at the connection while the lane has its request.
 TEST_F(LoginTest, EndOfAnAccountEndsAConnectionThatWaitsForALockWhenItIsBack) {
   LineClient client = Connect();
   LineClient other = Connect();

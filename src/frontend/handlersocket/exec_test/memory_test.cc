@@ -17,7 +17,7 @@ class MemoryTest : public ::testing::Test {
     server_.settings.handshakes.tls = net::TestTlsSettings(context_, net::TlsMode::kOn);
     server_.settings.limits.connections_max = kClients + 1;
   }
-  /// All threads have begun, and no client is there.
+  /// Starts the port, and waits until all threads have begun. There are no clients yet.
   void Start() {
     server_.Start();
     // Each worker's thread has a session, and so has the one that executes its batches.
@@ -87,7 +87,7 @@ TEST_F(MemoryTest, RequestsEndTheirConnections) {
   ExpectServed(1);
 }
 
-// Each gives its buffers back.
+// Each of them gives its buffers back.
 TEST_F(MemoryTest, ManyClientsAreLostTogether) {
   constexpr unsigned kMany = 100;
   server_.settings.limits.connections_max = kMany + 1;

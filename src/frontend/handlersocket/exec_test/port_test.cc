@@ -284,14 +284,14 @@ TEST_F(PortTest, WorkersLeaveTheServerItsDescriptors) {
       << error;
 }
 
-/// To be called in a process of its own. Ends the process with 0 if the start fails because no
-/// thread can be had; the alarm ends a start that does not return.
+/// Call it in a separate process, which it ends: with 0 if the start fails because the system gives
+/// no thread. The alarm ends a start that does not return.
 void StartWhereWorkersWait(TestPort& server, rlim_t threads_left) {
   alarm(20);
   const rlimit limit{1 + threads_left, 1 + threads_left};
   setrlimit(RLIMIT_NPROC, &limit);
   constexpr uid_t kUserOfNothing = 64'321;
-  // A user other than root has more processes than the limit already: then no thread can be had at
+  // A user other than root already has more processes than the limit, and would get no thread at
   // all.
   if (geteuid() == 0 && setuid(kUserOfNothing) != 0) _exit(3);
   SessionsOfNoServerYet sessions;

@@ -1,4 +1,4 @@
-// Which requests are slow, and what the log of slow queries is told of them.
+// Which requests are slow, and what the log of slow queries gets about them.
 #include "exec/slow_log.h"
 
 #include "frontend/handlersocket/exec_test/test_port.h"
@@ -77,7 +77,7 @@ TEST_F(SlowLogTest, ASlowRequestIsInTheServersLogAndKept) {
   EXPECT_EQ(0u, slow_.size());
 }
 
-/// Their keys are gone when the replies leave.
+/// The entry has no keys, which are gone when the replies leave.
 TEST_F(SlowLogTest, RepliesThatWereHeldForLongAreOneEntry) {
   StatRegistry registry;
   StatBlock stats(registry);

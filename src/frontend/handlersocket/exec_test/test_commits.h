@@ -1,4 +1,4 @@
-// For tests of what happens while a commit is under way.
+// Helpers for tests of what happens while a commit is under way.
 #pragma once
 
 #include <memory>

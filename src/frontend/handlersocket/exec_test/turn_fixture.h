@@ -16,7 +16,7 @@ namespace rowsocket::exec {
 
 inline constexpr const char kTable[] = "test.t";
 
-/// A connection as a turn sees it: what the client sends, and what it could read by now.
+/// A connection as a turn sees it: what the client sends, and what it can read so far.
 struct Peer {
   explicit Peer(const frontend::HandlerSocketSettings& settings) : frontend(settings) {
     client.frontend = &frontend;

@@ -1,4 +1,4 @@
-// Groups of requests with one outcome, beside the other requests of their turn.
+// Groups of requests with one outcome, together with other requests of their turn.
 #include "frontend/handlersocket/exec_test/turn_fixture.h"
 
 namespace rowsocket::exec {

@@ -70,7 +70,7 @@ TEST_F(TurnMergeTest, NullIsAKeyThatNoRowHas) {
 TEST_F(TurnMergeTest, EachConnectionsOrderIsKept) {
   Peer& one = ConnectBuyer();
   Peer& two = ConnectBuyer();
-  // The second request for row 1 of `one` stands behind one for row 2, and does not overtake it.
+  // The second request of `one` for row 1 comes after one for row 2, and does not overtake it.
   Send(one, Take("1") + Take("2") + Take("1") + Get("1"));
   Send(two, Take("1") + Take("1") + Take("2") + Get("2"));
   Run();

@@ -214,7 +214,7 @@ TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindRequestsThatMayBeLong) {
   }
 }
 
-// Each of them may have read a large row.
+// Each short request may have read a large row.
 TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindManyRequestsThoughEachIsShort) {
   Peer& peer = Connect();
   turn_.LimitTime(-1);

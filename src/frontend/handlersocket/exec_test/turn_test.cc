@@ -89,7 +89,7 @@ TEST_F(TurnTest, BatchThatAlwaysLosesToAnotherNodeIsAnsweredInTime) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
 }
 
-// The batch is lost before it comes to the item, which is there because its names are locked.
+// The batch is lost before it comes to the item, which is in it because its names are locked.
 TEST_F(TurnTest, WhatAFrontendOpensForItselfIsNotAnsweredWhenItsBatchLoses) {
   Peer& one = Connect();
   Peer& two = Connect();
@@ -203,7 +203,7 @@ TEST_F(TurnTest, DeadlockRunsTheBatchAgain) {
   EXPECT_EQ(1u, Stat(Stat::kBatchRetries));
   EXPECT_EQ(1u, Stat(Stat::kBatches));
   EXPECT_EQ(1u, Stat(Stat::kCommits));
-  // Requests are counted as the client sees them, not as often as they were tried.
+  // Requests are counted as the client sees them, and not each time that they were tried.
   EXPECT_EQ(3u, Stat(Stat::kIncrements));
   EXPECT_EQ(3u, Stat(Stat::kRowsWritten));
   EXPECT_EQ(1u, Stat(Stat::kFinds));
@@ -306,8 +306,8 @@ TEST_F(TurnTest, KillOfTheLastTryIsAnsweredAsSuch) {
   EXPECT_EQ(1u, Stat(Stat::kIncrements));
 }
 
-// The batch has four deadlocks. A conflict with another node takes none of the retries that the
-// request alone has for its deadlocks, and gives none of them back.
+// The batch has four deadlocks. A conflict with another node neither uses nor renews the retries
+// that the request alone has for its deadlocks.
 TEST_F(TurnTest, RequestAloneHasThreeRetriesBesideThoseAfterConflicts) {
   const auto run = [this](const std::string& losses_alone) {
     const std::string losses = "DDDD" + losses_alone;
@@ -330,7 +330,7 @@ TEST_F(TurnTest, RequestAloneHasThreeRetriesBesideThoseAfterConflicts) {
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kTable));
 }
 
-// The last rows are logged when the turn is committed: only then the batch may turn out to be too
+// The last rows are logged when the turn is committed: only then may the batch turn out to be too
 // large.
 TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
   for (const Call::Kind kind : {Call::Kind::kExecute, Call::Kind::kCommit}) {

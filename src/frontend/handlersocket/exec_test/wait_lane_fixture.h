@@ -23,7 +23,7 @@ namespace rowsocket::exec {
 inline constexpr const char kLaneTable[] = "test.t";
 inline constexpr std::chrono::seconds kTestTimeout{20};
 
-/// Gets the jobs back, in the order in which they are done.
+/// An owner that gets its jobs back, in the order in which they are done.
 class Owner final : public WaitJobOwner {
  public:
   void Done(WaitJobs jobs) override {
@@ -48,7 +48,7 @@ class Owner final : public WaitJobOwner {
     const std::lock_guard lock(mutex_);
     return done_.empty();
   }
-  /// How often it got jobs back.
+  /// How often the owner got jobs back.
   int returns() {
     const std::lock_guard lock(mutex_);
     return returns_;
@@ -109,8 +109,8 @@ class WaitLaneTest : public ::testing::Test {
   std::unique_ptr<engine::fake::Holding> Hold(const std::string& key) {
     return store_.LockRow(kLaneTable, {key});
   }
-  /// A job that waits for row 2, and behind it `others` for the same row that are executed
-  /// together.
+  /// Submits a job that waits for row 2, and then `others` jobs for the same row, which are
+  /// executed together.
   std::unique_ptr<engine::fake::Holding> HoldWithGroup(int others) {
     auto held = Hold("2");
     Submit(Increment("2"));

@@ -59,7 +59,7 @@ TEST_F(WaitLaneTest, JobsThatComeAgainAreExecutedWithAllThatWaitForTheRow) {
   EXPECT_EQ(3u, stats_.Sum(Stat::kMergedRequests));
 }
 
-// All replies of a group are there before the first of them is sent.
+// A group has all its replies in memory before the first of them is sent.
 TEST_F(WaitLaneTest, JobsBehindTheRepliesThatATurnMayMakeAreHandedBack) {
   constexpr size_t kBytes = 4u << 20;
   constexpr size_t kJobs = model::kTurnReplyBytesMax / kBytes + 5;
@@ -101,7 +101,7 @@ TEST_F(WaitLaneTest, WaitOfAGroupThatTakesTooLongIsAnsweredOnce) {
 
 TEST_F(WaitLaneTest, KillOfAGroupIsAnsweredToAllItsJobs) {
   auto held = HoldWithGroup(3);
-  // The first request runs alone; those behind it are merged.
+  // The first request runs alone; the later ones are merged.
   store_.SetHook([](const Call& call) {
     return call.kind == Call::Kind::kBeginRow ? engine::fake::KilledTurn() : Outcome();
   });
@@ -124,8 +124,7 @@ TEST_F(WaitLaneTest, KilledWaitOfAGroupIsAnsweredToAllItsJobsAndChangesNothing) 
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
 }
 
-// By itself the insert finds its key taken, so that its lock cannot be waited for before the group
-// runs.
+// Alone, the insert finds its key taken, so that it cannot wait for its lock before the group runs.
 TEST_F(WaitLaneTest, GroupWhoseRequestMeetsALockOnlyBehindTheOthersWaitsForIt) {
   constexpr unsigned kRefusedMax = 20;
   Open("P\t1\ttest\tt\t\tid,v\n");
@@ -171,7 +170,7 @@ TEST_F(WaitLaneTest, GroupThatRunsAgainForALockGivesUpWhenAWaitForARowWould) {
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
 }
 
-// MariaDB commits nothing of a table that an ALTER copies where several rows were taken back.
+// MariaDB commits nothing of a table that an ALTER copies if several rows were taken back.
 TEST_F(WaitLaneTest, GroupThatCannotBeCommittedBehindItsWaitRunsAgainWithoutTakingItsLocks) {
   auto held = Hold("2");
   Submit("G\t2\nR\t0\t=\t1\t1\t1\t0\t+\t1\nR\t0\t=\t1\t2\t1\t0\t+\t1\n");

@@ -45,7 +45,7 @@ TEST_F(WaitLaneTest, OpenWaitsForTheTable) {
   const auto job = owner_.Next();
   ASSERT_NE(nullptr, job);
   EXPECT_TRUE(job->outcome.ok());
-  // The session is not the connection's, which looks the names up again.
+  // The session is not that of the connection, which looks the names up again.
   EXPECT_TRUE(job->reply().empty());
 }
 
@@ -114,7 +114,7 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   lane_->Stop();  // The hook uses local variables.
   EXPECT_EQ(std::vector<size_t>(4, 0), with_tables);
   EXPECT_EQ("1,10;2,21;3,30;", store_.Dump(kLaneTable));
-  // The request counts as its client sees it, not as often as it was tried.
+  // The request is counted as its client sees it, and not each time that it was tried.
   EXPECT_EQ(1u, stats_.Sum(Stat::kIncrements));
   EXPECT_EQ(1u, stats_.Sum(Stat::kCommits));
   EXPECT_EQ(0u, stats_.Sum(ErrorStat(model::ErrorCode::kLockTables)));

@@ -158,7 +158,7 @@ TEST_F(WorkerAccountsTest, AnAccountHasItsShareOfATurnAndOfABatch) {
   for (unsigned i = 0; i < kConnections; ++i) many.push_back(ConnectAs(0));
   LineClient other = ConnectAs(1);
   NoteLargest();
-  // Connections that have just written are read in another way than those that have not.
+  // Connections that have just written are read in another way than others.
   for (const bool writes : {false, true, false}) {
     const std::string request = writes ? Add(2) : kFind1;
     for (LineClient& client : many) client.Send(Repeated(request, kRequests));

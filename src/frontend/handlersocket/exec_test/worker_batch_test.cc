@@ -215,7 +215,7 @@ TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
   const bool lacks_time = GetParam() < 0;
   const unsigned writers_count = lacks_time ? 40 : 120;
   const unsigned each = model::kTurnRequestsPerConnectionMax * (lacks_time ? 1 : 4);
-  // What a client has had when it was served four times.
+  // How many requests a client has had executed when it was served four times.
   const unsigned four_shares = lacks_time ? 4 * model::kItemsPerLook : each;
   LineClient first = server_.ConnectAndOpen();
   std::vector<LineClient> writers;
@@ -257,7 +257,7 @@ TEST_P(WorkerBatchOrderTest, EachClientIsServedBeforeAnyIsServedAgainAndAgain) {
 }
 
 // Batches that have room for a quarter of the clients; and batches that run out of time, which is
-// looked at behind each kItemsPerLook requests.
+// checked after each kItemsPerLook requests.
 INSTANTIATE_TEST_SUITE_P(Time, WorkerBatchOrderTest, ::testing::Values(INT64_MAX, -1));
 
 // The connection gets as many requests into the batch as all others together, and not the 128 that

@@ -1,5 +1,5 @@
-// Finds beside commits: which are answered at once, and which wait until rows that they may have
-// seen are durable (CommitBoard, from a worker's side).
+// Finds during commits: which are answered at once, and which wait until rows that they may have
+// seen are durable (CommitBoard, as used by a worker).
 #include <array>
 #include <atomic>
 #include <new>
@@ -15,8 +15,8 @@ using engine::fake::Call;
 
 constexpr const char kFind2[] = "0\t=\t1\t2\n";
 
-/// The lane executes nothing until it is let go, and commits of all other sessions that have
-/// written stand still.
+/// Holds the lane, which executes nothing until it is released, and the commits of all other
+/// sessions that have written.
 struct LaneAndCommits {
   Outcome OnCall(const Call& call) {
     const bool is_lanes = call.lock_wait == engine::LockWait::kServer;
@@ -187,8 +187,8 @@ TEST_F(WorkerFindsTest, ConnectionMayWaitForTwoCommits) {
   server_.Stop();
 }
 
-// The connection waits for a commit and has a request in the lane as well: the loop tells only once
-// of what it sends meanwhile.
+// The connection waits for a commit and has a request in the lane as well: the loop reports only
+// once what the client sends meanwhile.
 TEST_F(WorkerFindsTest, InputThatComesDuringBothWaitsIsReceived) {
   for (const bool hangs_up : {false, true}) {
     TestPort server;

@@ -16,7 +16,7 @@ using engine::fake::Call;
 
 class WorkerLimitsTest : public ::testing::Test {
  protected:
-  /// For clients that are not to be closed, which may stand still as long.
+  /// For clients that must not be closed, which may be idle for almost as long.
   static constexpr unsigned kTimeoutS = 3;
 
   WorkerLimitsTest() {
@@ -32,7 +32,7 @@ class WorkerLimitsTest : public ::testing::Test {
     const int bytes = 128 * 1024;
     setsockopt(client.fd(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
   }
-  /// So many requests that their replies fit no buffer of the kernel.
+  /// The replies to this many requests do not fit into the kernel's buffers.
   static constexpr unsigned kLargeFinds = 2000;
   static std::string LargeFinds() {
     std::string finds;
@@ -197,8 +197,8 @@ TEST_F(WorkerLimitsTest, ClientThatAsksDuringALongTurnIsServed) {
   EXPECT_EQ("0\t2\t1\t10", other.ReadLine());
 }
 
-/// Finds of many rows, which take longer than a turn is to take; the first begins when it is told
-/// to.
+/// Finds of many rows, which take longer than a turn may take; the first begins when the test says
+/// so.
 struct LongFinds {
   engine::Outcome OnCall(const engine::fake::Call& call) {
     if (call.kind != engine::fake::Call::Kind::kExecute) return {};

@@ -98,7 +98,7 @@ TEST(RunTimeTest, GrowsWhileTheThreadRuns) {
   time.Open();
   const int64_t before = time.Us();
   ASSERT_GE(before, 0);
-  // The question itself takes run time.
+  // Asking takes run time, too.
   EXPECT_TRUE(Eventually([&] { return time.Us() > before; }));
 }
 

@@ -260,8 +260,8 @@ TEST_F(WorkerTest, DeepPipelineLeavesRoomForOthers) {
   other.Send(FindKey(2));
   delay.reset();
   EXPECT_EQ("0\t2\t2\t20", other.ReadLine());
-  // The place is behind the rest of the turn that was under way, and what the next turn took
-  // before.
+  // The reader's place is after the rest of the turn under way, and what the next turn has taken
+  // before it.
   EXPECT_LE(*place, 2 * model::kTurnRequestsPerConnectionMax);
   for (unsigned i = 0; i < 5001; ++i) ASSERT_NE("(end)", deep.ReadLine());
 }

@@ -17,7 +17,8 @@ namespace rowsocket::bench {
 
 inline constexpr size_t kConnectWave = 64;
 
-/// `says_hello` false: only connects, without proof that the server has accepted the connections.
+/// Opens the connections. `says_hello` false: only connects, without proof that the server has
+/// accepted them.
 bool OpenConnections(const Options& options, Workload* workload, size_t count, bool says_hello,
                      std::vector<Stream>* connections, std::string* error);
 

@@ -312,8 +312,9 @@ class Decrement : public Base {
   std::string suffix_;
 };
 
-/// One of a row less and an order written, in a group of two requests, with --with-tokens behind a
-/// token. Serials make tokens: they are new as long as the table of tokens is emptied before a run.
+/// Takes one from a row and writes an order, in a group of two requests; --with-tokens puts a token
+/// before it. Serials make tokens: they are new as long as the table of tokens is emptied before a
+/// run.
 class Purchase : public Base {
  public:
   Purchase(const Options& options, Shared* shared, uint64_t seed) : Base(options, shared, seed) {

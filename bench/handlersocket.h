@@ -9,7 +9,7 @@
 
 namespace rowsocket::bench {
 
-/// REQUIRES: options.protocol is kHandlerSocket.
+/// Makes the workload. REQUIRES: options.protocol is kHandlerSocket.
 std::unique_ptr<Workload> MakeHandlerSocket(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

@@ -1,4 +1,4 @@
-// Counts latencies, and tells any percentile of them later, within 0.1 % of the value.
+// Counts latencies, and returns any percentile of them later, within 0.1 % of the value.
 //
 // The layout is HdrHistogram's, by Gil Tene: counters are linear up to 2,048 and then double their
 // width with every power of two, which keeps three significant digits at any size.
@@ -34,8 +34,8 @@ class Histogram {
   /// the upper end of its counter; 0 without values.
   uint64_t Percentile(double percent) const;
 
-  /// Calls visit(upper end, count) in ascending order; counters are joined down to about two
-  /// significant digits, so that a run's shape is a short list.
+  /// Calls visit(upper end, count) in ascending order; counters are joined to about two significant
+  /// digits, so that the shape of a run is a short list.
   void ForEach(const std::function<void(uint64_t value, uint64_t count)>& visit) const;
 
  private:

@@ -32,7 +32,7 @@ class Random {
 /// al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994).
 class Zipf {
  public:
-  /// REQUIRES: n >= 1, 0 < theta < 1. Takes time proportional to n.
+  /// Prepares the distribution, in time proportional to n. REQUIRES: n >= 1, 0 < theta < 1.
   Zipf(uint64_t n, double theta);
 
   uint64_t Next(Random* random) const;
@@ -53,7 +53,8 @@ struct Keys {
   uint64_t hot_rows = 0;  ///< kHot: keys are 1 to hot_rows, evenly.
 };
 
-/// Parses `uniform`, `zipf`, `zipf:THETA` and `hot:K`; nothing when the text is none of these.
+/// Parses `uniform`, `zipf`, `zipf:THETA` and `hot:K`; without a value when the text is none of
+/// these.
 std::optional<Keys> ParseKeys(std::string_view text);
 
 class KeyChooser {

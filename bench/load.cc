@@ -54,7 +54,7 @@ class Barrier {
     schedule_ = schedule;
     changed_.notify_all();
   }
-  /// Null: the run is called off.
+  /// Waits for the start. Null: the run is called off.
   const Schedule* WaitForStart() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return started_; });
@@ -82,7 +82,7 @@ class Barrier {
   std::string error_;
 };
 
-/// Equal parts; the first threads take the remainder.
+/// A thread's equal share; the first threads take the remainder.
 Share ShareOf(const Options& options, size_t number) {
   const auto part = [&](uint64_t whole) {
     return whole / options.threads + (number < whole % options.threads ? 1 : 0);

@@ -11,7 +11,7 @@
 
 namespace rowsocket::bench {
 
-/// REQUIRES: options.protocol is kMemcached.
+/// Makes the workload. REQUIRES: options.protocol is kMemcached.
 std::unique_ptr<Workload> MakeMemcached(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

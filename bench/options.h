@@ -1,7 +1,7 @@
 // The options of rowsocket-load: its command line as one struct.
 //
-// Flow: ParseOptions once in main; constant afterwards, read by all threads.
-// Errors: ParseOptions prints the error, or the help, and gives the exit status instead.
+// Flow: ParseOptions once in main; constant afterwards, read by all threads. Errors: ParseOptions
+// prints the error, or the help, and sets the exit status.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct Options {
   double rate = 0;  ///< Requests per second; 0: closed loop.
   double seconds = 5;
   double warmup = 1;
-  uint64_t requests = 0;  ///< The run ends when so many requests were sent; 0: no limit.
+  uint64_t requests = 0;  ///< The run ends when this many requests were sent; 0: no limit.
   uint64_t seed = 1;
   bool progress = false;
   int server_pid = 0;
@@ -83,11 +83,11 @@ struct Options {
   uint64_t ExpectedRow(uint64_t n) const { return n + static_cast<uint64_t>(expect_offset); }
 };
 
-/// Parses the command line. Nothing when the process is to end with `*exit_status`.
+/// Parses the command line. Without a value when the process is to end with `*exit_status`.
 std::optional<Options> ParseOptions(int argc, char** argv, int* exit_status);
 
-/// The second half of ParseOptions, for tests: fills the members that follow from the texts. False
-/// with `*error`.
+/// The second half of ParseOptions, for tests: fills the members that follow from the texts. On an
+/// error false, with `*error`.
 bool Complete(Options* options, std::string* error);
 
 }  // namespace rowsocket::bench

@@ -9,8 +9,7 @@
 //                                   connections with one find each: latencies, use, hot rows
 //   read_path_probe watch16 COUNT   the same with 16 finds each
 //   read_path_probe watchhot COUNT  what is counted of changes of one row that have run, in turns
-//   of
-//                                   256 connections with one change each
+//                                   of 256 connections with one change each
 //
 // Prints the number of allocations after a first round.
 #include <charconv>
@@ -254,11 +253,11 @@ class RespProbe {
 struct WatchedTurn {
   size_t clients;
   size_t requests_of_client;
-  bool changes_one_row;  ///< Else each request finds a row of its own.
+  bool changes_one_row;  ///< False: each request finds a row of its own.
 };
 
-/// What a worker counts of a turn of requests, without the turn itself: by NoteTurn and NoteSent,
-/// at kRequestsPerSecond, of which hot rows depend.
+/// What a worker counts of a turn of requests (NoteTurn, NoteSent), without the turn itself, at
+/// kRequestsPerSecond, on which hot rows depend.
 class WatchProbe {
  public:
   explicit WatchProbe(const WatchedTurn& watched)

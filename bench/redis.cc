@@ -15,7 +15,7 @@ constexpr std::string_view kScript =
     "if not stock then return -2 end "
     "if stock <= tonumber(ARGV[1]) then return -1 end "
     "redis.call('DECR', KEYS[1]) return stock";
-// Does what kScript does, and appends the order behind the decrement.
+// Does what kScript does, and appends the order after the decrement.
 constexpr std::string_view kPurchaseScript =
     "local stock = tonumber(redis.call('GET', KEYS[1])) "
     "if not stock then return -2 end "

@@ -9,7 +9,7 @@
 
 namespace rowsocket::bench {
 
-/// REQUIRES: options.protocol is kRedis.
+/// Makes the workload. REQUIRES: options.protocol is kRedis.
 std::unique_ptr<Workload> MakeRedis(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

@@ -39,7 +39,7 @@ std::string Head(char kind, size_t number) {
   return head;
 }
 
-/// A text of a template that lives in memory of the workload's own.
+/// A template's text in memory that the workload owns.
 class Buffer {
  public:
   explicit Buffer(size_t bytes_max) : bytes_(bytes_max) {}
@@ -261,7 +261,7 @@ class FillHashes : public Command {
   Buffer text_;
 };
 
-/// redis-hincrby: each reply is the number behind the change.
+/// redis-hincrby: each reply is the number after the change.
 class Hincrby : public Command {
  public:
   Hincrby(const Options& options, uint64_t seed)

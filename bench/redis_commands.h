@@ -12,7 +12,7 @@
 
 namespace rowsocket::bench {
 
-/// The workload that options.workload names; null where it is none of these.
+/// Makes the workload that options.workload names; null if it is none of these.
 std::unique_ptr<Workload> MakeRedisCommand(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

@@ -40,7 +40,7 @@ void MergeInto(RunResult* all, RunResult* one);
 /// Jain's index: 1 when all counts are equal, 1/n when all but one are 0.
 double JainIndex(const std::vector<uint64_t>& counts);
 
-/// Whether the run proves that the server answered rightly.
+/// Whether the run proves that the server's answers were right.
 bool IsRight(const Options& options, const RunFacts& facts, const BeforeImages::Result& images);
 
 void PrintReport(const Options& options, const RunFacts& facts, const BeforeImages::Result& images);

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t kSleepNsMax = 100'000'000;
 constexpr size_t kEventsMax = 512;
-// The kernel may wake a sleeping thread so much late; a fixed rate needs better than the default,
-// 50 us.
+// By how much the kernel may wake a sleeping thread too late; a fixed rate needs better than the
+// default of 50 us.
 constexpr unsigned long kTimerSlackNs = 1000;
 
 }  // namespace
@@ -84,7 +84,7 @@ int64_t Runner::NextWakeNs() const {
   return pace_.fixed() ? std::min(phase_end, pace_.DueNs(schedule_.start_ns, due_)) : phase_end;
 }
 
-// Looks at each request at the moment when it is due. Where the connection has its depth in flight,
+// Looks at each request at the moment when it is due. If the connection has its depth in flight,
 // Fill sends the request later, when a reply makes room.
 void Runner::FillDue(int64_t now) {
   if (!pace_.fixed()) return;

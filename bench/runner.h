@@ -2,13 +2,12 @@
 // clock; StreamRunner and SqlRunner send and receive.
 //
 // Flow: Connect() on each runner's own thread; when all are connected Run(schedule); then the
-//       thread that joined this one reads the results.
-//       Run: Fill each connection up to its depth; then OnReady per ready descriptor, which judges
-//       replies and fills again, until the time is over and the last reply is there. With a fixed
-//       rate Fill sends the requests that are due, and the thread sleeps until the next request is
-//       due.
-// Threads: all calls come from its own thread, except progress(), which any thread may call.
-// Errors: Connect tells the failure. In Run a lost connection is counted and not opened again.
+//       thread that joined this one reads the results. Run: Fill each connection up to its depth;
+//       then OnReady per ready descriptor, which judges replies and fills again, until the time is
+//       over and the last reply has come. With a fixed rate Fill sends the requests that are due,
+// and the thread sleeps until the next request is due. Threads: all calls come from its own thread,
+// except progress(), which any thread may call. Errors: Connect returns the failure. In Run a lost
+// connection is counted and not opened again.
 #pragma once
 
 #include <atomic>
@@ -24,14 +23,14 @@
 
 namespace rowsocket::bench {
 
-/// How long replies are waited for after the end.
+/// How long a runner waits for replies after the end.
 inline constexpr int64_t kDrainNs = 15'000'000'000;
 
 /// Times of CLOCK_MONOTONIC.
 struct Schedule {
   int64_t start_ns = 0;
   int64_t measure_from_ns = 0;
-  int64_t measure_to_ns = 0;  ///< No request is sent from here on; replies are still waited for.
+  int64_t measure_to_ns = 0;  ///< From here on no request is sent, but replies still count.
 };
 
 struct RunResult {
@@ -41,7 +40,7 @@ struct RunResult {
   std::vector<uint64_t> replies_per_connection;  ///< Replies within the measured time.
   uint64_t disconnects = 0;
   uint64_t unanswered = 0;  ///< Requests that were sent and have no reply.
-  /// With a fixed rate: requests that were due, but were not sent before the end.
+  /// With a fixed rate: how many requests were due, but not sent before the end.
   uint64_t behind = 0;
 };
 

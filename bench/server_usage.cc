@@ -39,7 +39,7 @@ bool ReadStat(const std::string& folder, ThreadUsage* usage) {
   return true;
 }
 
-/// The number behind `name:` in a file of such lines; 0 when the file has no such line.
+/// The number after `name:` in a file of such lines; 0 when the file has no such line.
 uint64_t NumberOf(const std::string& text, const std::string& name) {
   const size_t line = text.find(name + ":");
   if (line == std::string::npos) return 0;

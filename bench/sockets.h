@@ -1,6 +1,6 @@
 // Client sockets of the generator.
 //
-// Threads: pure functions. Errors: an invalid descriptor with errno set; false from the others.
+// Threads: pure functions. Errors: an invalid descriptor, or false, with errno set.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace rowsocket::bench {
 
-/// A connected socket to the address in the options, blocking, with TCP_NODELAY. Waits for connect.
+/// Connects to the address in the options, and waits for that. Returns a blocking socket with
+/// TCP_NODELAY.
 net::UniqueFd ConnectTo(const Options& options);
 
 bool SendAll(int fd, const char* bytes, size_t count);
@@ -19,7 +20,7 @@ bool SetNonBlocking(int fd);
 /// Limits how long a blocking receive waits.
 bool SetReceiveTimeout(int fd, int seconds);
 
-/// Raises the limit of descriptors of this process as far as it may.
+/// Raises this process's limit of descriptors as far as it is allowed to.
 void RaiseDescriptorLimit();
 
 int64_t NowNs();

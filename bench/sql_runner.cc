@@ -39,7 +39,7 @@ SqlRunner::SqlRunner(const Options& options, Shared* shared, Share share)
 SqlRunner::~SqlRunner() {
   for (Connection& connection : connections_) {
     if (connection.step != Step::kIdle)
-      continue;  // in the middle of a call: the connection ends with the process
+      continue;  // A call is under way: the connection ends with the process.
     if (connection.statement != nullptr) mysql_stmt_close(connection.statement);
     if (connection.mysql != nullptr) mysql_close(connection.mysql);
   }

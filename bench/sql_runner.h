@@ -2,9 +2,9 @@
 // Connector/C's non-blocking calls and epoll: it serves thousands of connections without a thread
 // for each.
 //
-// Flow: Connect: one connection after the other, blocking; prologue; prepared statement.
-//       Per statement: Start -> query or execute -> result -> Finish, where each step either is
-//       done at once or tells the events that it waits for; OnReady goes on with the step.
+// Flow: Connect: one connection after the other, blocking; prologue; prepared statement. Per
+//       statement: Start -> query or execute -> result -> Finish, where each step either is done at
+//       once or returns the events that it waits for; OnReady goes on with the step.
 // Threads: see runner.h.
 #pragma once
 
@@ -61,10 +61,10 @@ class SqlRunner : public Runner {
   bool BindKey(Connection* connection);
   bool BindCells(Connection* connection);
   void Start(Connection* connection, int64_t since);
-  /// `waits_for` is the answer of a step: 0 when the step is done.
+  /// Goes on after a step. `waits_for` is what the step has returned: 0 when it is done.
   void GoOn(Connection* connection, int waits_for);
   int NextStep(Connection* connection);
-  /// Sends what comes behind a statement without rows: 0 when the request is done.
+  /// Sends what comes after a statement without rows; 0 when the request is done.
   int GoToNextStatement(Connection* connection);
   void Watch(Connection* connection, int waits_for);
   void Finish(Connection* connection, Verdict verdict);

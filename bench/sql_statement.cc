@@ -213,7 +213,7 @@ std::string SqlStatement::Next(size_t done, uint64_t rows, const Sent& sent) {
     text_ = "INSERT INTO " + Quoted(options_.orders_table) + " (user, item, token) VALUES (";
     AppendPurchase(sent.key);
     text_ += ')';
-  } else if (done == kCommitStep && rows != 0) {  // A ROLLBACK has changed none.
+  } else if (done == kCommitStep && rows != 0) {  // A ROLLBACK changes no rows.
     text_ = "COMMIT";
   }
   return text_;

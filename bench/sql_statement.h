@@ -22,7 +22,7 @@ class SqlStatement {
 
   /// A statement to execute once on each connection; empty: there is none.
   std::string Prologue() const;
-  /// The text with one `?` for the key, when the workload prepares its statement; else empty.
+  /// The text with one `?` for the key, if the workload prepares its statement; otherwise empty.
   std::string Prepared() const;
   /// HANDLER ... READ returns all columns of the table; other statements return only the columns in
   /// the options.
@@ -32,13 +32,13 @@ class SqlStatement {
   /// Whether a request is a transaction of several statements: BEGIN, and those of Next().
   bool has_steps() const { return kind_ == Kind::kPurchaseSteps; }
 
-  /// The statement's text, or with Prepared() its key's; valid until the next call.
+  /// The statement's text, or, with Prepared(), the text of its key; valid until the next call.
   std::string_view Build(Sent* sent, uint64_t* keys);
 
-  /// The statement behind `done` statements of the request, the last of which has changed `rows`
+  /// The statement after `done` statements of the request, the last of which has changed `rows`
   /// rows; empty: the request is done. REQUIRES: has_steps().
   std::string Next(size_t done, uint64_t rows, const Sent& sent);
-  /// The verdict on a request that is done with so many statements. REQUIRES: has_steps().
+  /// The verdict on a request that is done after `done` statements. REQUIRES: has_steps().
   static Verdict CheckSteps(size_t done);
 
   /// The number of rows that the result must have, which is less than the number of keys when some

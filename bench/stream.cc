@@ -13,7 +13,7 @@ namespace rowsocket::bench {
 
 namespace {
 
-/// The certificate of the server is not checked: it is the encryption that is measured.
+/// The server's certificate is not checked, because only the encryption is measured.
 SSL_CTX* Context() {
   static SSL_CTX* const context = [] {
     SSL_CTX* const made = SSL_CTX_new(TLS_client_method());

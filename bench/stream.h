@@ -31,7 +31,7 @@ class Stream {
   ssize_t Send(const char* bytes, size_t count);
   bool SendAll(const char* bytes, size_t count);
   ssize_t Receive(char* bytes, size_t count);
-  /// Whether Receive may have bytes of which the descriptor does not tell.
+  /// Whether Receive may have bytes that no event of the descriptor reports.
   bool has_pending() const;
 
  private:

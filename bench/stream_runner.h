@@ -46,9 +46,9 @@ class StreamRunner : public Runner {
   void FillConnection(Connection* connection, int64_t now);
   void Send(Connection* connection, const char* bytes, size_t count);
   void SendUnsent(Connection* connection);
-  /// False when there was nothing to receive.
+  /// Receives what has come. False when there was nothing.
   bool Receive(Connection* connection);
-  /// Returns the number of bytes that belong to complete replies.
+  /// Judges all complete replies, and returns the number of their bytes.
   size_t JudgeAll(Connection* connection, std::string_view received, int64_t now);
   void Judge(Connection* connection, const Checked& checked, int64_t now);
   void Lose(Connection* connection);

@@ -33,10 +33,10 @@ class Requests {
   Checked Check(std::string_view reply) { return workload_->Check(reply, sent_, keys_.data()); }
 
   /// Whether every beginning of `reply` is judged "not complete yet", and the whole is one reply
-  /// with that verdict, also with more bytes behind it.
+  /// with that verdict, even with more bytes after it.
   bool IsOneReply(const std::string& reply, Verdict verdict, const std::vector<uint64_t>& keys) {
     for (size_t length = 0; length < reply.size(); ++length) {
-      // Each beginning is a copy of its own, so that the sanitizer finds a read behind it.
+      // Each beginning is a copy of its own, so that the sanitizer finds a read after it.
       const std::vector<char> beginning(reply.begin(),
                                         reply.begin() + static_cast<std::ptrdiff_t>(length));
       if (Check({beginning.data(), beginning.size()}, keys).bytes != 0) return false;

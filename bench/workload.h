@@ -21,12 +21,12 @@ namespace rowsocket::bench {
 
 /// A request that waits for its reply.
 struct Sent {
-  uint64_t key = 0;      ///< The row; of several keys the first.
-  int64_t since_ns = 0;  ///< When the request was sent, or with a fixed rate: when it was due.
+  uint64_t key = 0;      ///< The row; if there are several keys, the first.
+  int64_t since_ns = 0;  ///< When the request was sent, or, with a fixed rate, was due.
   uint8_t kind = 0;      ///< The workload's own distinction, such as read or write.
 };
 
-/// The judgment of Check about the start of the received bytes.
+/// What Check says about the beginning of the received bytes.
 struct Checked {
   size_t bytes = 0;  ///< Length of the reply; 0: the reply is not complete yet.
   Verdict verdict = Verdict::kRight;
@@ -48,7 +48,7 @@ struct Shared {
   std::atomic<uint64_t> next_serial{1};
 };
 
-/// The row that a workload which fills a server writes next: 1 to --rows, each of them once.
+/// The next row that a workload which fills a server writes: 1 to --rows, each of them once.
 inline uint64_t NextToFill(const Options& options, Shared* shared) {
   return 1 + (shared->next_fill.fetch_add(1, std::memory_order_relaxed) - 1) % options.rows;
 }

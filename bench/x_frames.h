@@ -108,7 +108,7 @@ struct Field {
   std::string_view text;  ///< Bytes, or a message inside.
 };
 
-/// Takes a field off the front. False: there is none, or a kind that no reply here has.
+/// Takes a field off the front. False: there is none, or it is of a kind that no reply here has.
 inline bool TakeField(std::string_view* from, Field* field) {
   uint64_t tag = 0;
   if (from->empty() || !TakeVarint(from, &tag) || !TakeVarint(from, &field->value)) return false;
@@ -120,7 +120,7 @@ inline bool TakeField(std::string_view* from, Field* field) {
   return true;
 }
 
-/// The first field of that number; an empty one where there is none.
+/// The first field with this number; an empty one if there is none.
 inline Field FindField(std::string_view message, uint64_t number) {
   for (Field field; TakeField(&message, &field); field = {}) {
     if (field.number == number) return field;

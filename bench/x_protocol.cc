@@ -108,8 +108,8 @@ std::string RowOf(const Templates& texts, uint64_t row) {
   return message.bytes();
 }
 
-/// The rows that a change affected, from a notice of the session's state; -1: it tells of something
-/// else.
+/// The number of rows that a change has affected, from a notice of the session's state; -1: the
+/// notice is about something else.
 int64_t RowsAffected(std::string_view notice) {
   constexpr uint64_t kSessionStateChanged = 3;
   constexpr uint64_t kRowsAffected = 4;
@@ -125,7 +125,7 @@ class Base : public Workload {
   Base(const Options& options, uint64_t seed)
       : options_(options), chooser_(options.keys, options.rows, seed) {}
 
-  // PLAIN is taken through TLS and UNIX sockets alone.
+  // The server takes PLAIN only over TLS and UNIX sockets.
   Hello MakeHello() override {
     const std::string zero(1, '\0');
     const std::string account = zero + options_.user + zero + options_.password;
@@ -186,7 +186,7 @@ class Base : public Workload {
 
   Message Collection() const { return Message().Text(1, options_.table).Text(2, options_.db); }
 
-  /// What the hello prepares. `kind` is of Mysqlx.Prepare.Prepare.OneOfMessage.
+  /// Sets what the hello prepares. `kind` is one of Mysqlx.Prepare.Prepare.OneOfMessage.
   void Prepare(uint64_t kind, Message statement, size_t arguments, size_t texts_bytes) {
     kind_ = kind;
     statement_ = std::move(statement);

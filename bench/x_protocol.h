@@ -7,7 +7,7 @@
 
 namespace rowsocket::bench {
 
-/// REQUIRES: options.protocol is kX.
+/// Makes the workload. REQUIRES: options.protocol is kX.
 std::unique_ptr<Workload> MakeXProtocol(const Options& options, Shared* shared, uint64_t seed);
 
 }  // namespace rowsocket::bench

@@ -2,13 +2,15 @@
 
 LOGINS_FAILED_PER_SECOND = 0.5
 SHOWN = 3
-# The account may not see it; MariaDB and MySQL have columns that the other one has not.
+# Errors of an account that may not see a column, or of a column that only the other family of servers has.
 NOT_TO_BE_SEEN = (1044, 1045, 1054, 1142, 1143, 1146, 1227)
-# By the columns of mysql.user. The first three count SQL statements, of which the ports execute none: they let nobody in.
+# By the columns of mysql.user. The ports refuse accounts with one of the first three limits, which count SQL
+# statements: the ports execute none.
 LIMITS = {"max_questions": "MAX_QUERIES_PER_HOUR", "max_updates": "MAX_UPDATES_PER_HOUR",
           "max_statement_time": "MAX_STATEMENT_TIME", "max_user_connections": "MAX_USER_CONNECTIONS",
           "max_connections": "MAX_CONNECTIONS_PER_HOUR"}
-# MySQL's words in English: those of an account that is locked, or blocked for a time, begin as those of a wrong password.
+# MySQL's messages in English. Those about an account that is locked, or blocked for a time, begin like that about a
+# wrong password.
 DENIED = "Access denied"
 NOT_THE_PASSWORD = ("Account is locked", "Account is blocked")
 WRONG_SECRET = ("ERRORS of ROWSOCKET_CONNECTIONS names those that send a wrong secret: an application with an old password or"
@@ -49,7 +51,7 @@ def _is_wrong_password(line):
 
 
 def _checks_secrets(look, plugin):
-    """HandlerSocket checks secrets itself, of which the server knows nothing; the others have none."""
+    """Whether the plugin checks secrets itself, without the server: only HandlerSocket does."""
     server = look.now.server
     return plugin == "handlersocket" and (server.get("handlersocket_accounts") != "ON" or bool(
         server.get("handlersocket_plain_secret") or server.get("handlersocket_plain_secret_wr")))
@@ -60,8 +62,8 @@ def _checks_accounts(look, plugin):
 
 
 def _share_of_right_passwords(look, count):
-    """Of `count` logins of accounts that were refused; None: nobody knows, as where the server's messages are in another
-    language."""
+    """How many of `count` refused logins had the right password; None: unknown, for instance because the server's
+    messages are in another language."""
     if "server" in look.before.failed or "server" in look.now.failed:
         return None
     if "access_denied_errors" in look.now.server:
@@ -89,7 +91,8 @@ def logins_fail(look):
         refused = f"{plugin} has refused {count} logins in the last {look.seconds:.0f} s"
         right = None
         if _checks_accounts(look, plugin):
-            # Beside secrets, all that the server has counted may be this plugin's: wrong passwords are no more than that.
+            # With secrets, not every refusal is one of a password: there are at most as many wrong passwords as the
+            # server has counted.
             right = _share_of_right_passwords(look, count if _checks_secrets(look, plugin) else of_accounts)
         limited = f"; accounts with limits: {', '.join(look.now.limited[:SHOWN])}" if look.now.limited else ""
         if right is None or right < 0.5:

@@ -1,11 +1,11 @@
-"""Who holds the rows and tables for which the library's threads wait, by what the server shows of locks."""
+"""Who holds the rows and tables for which the library's threads wait, as far as the server shows locks."""
 import re
 
 OUR_USERS = ("handlersocket", "memcached", "resp")
-# The account may not see it; there is no such table; the statement is one of another server; it takes too long.
+# Errors: the account may not see it; there is no such table; the statement is for another server; it takes too long.
 NOT_TO_BE_SEEN = (1044, 1045, 1109, 1142, 1146, 1227, 1969, 3024)
 SHOWN = 5
-# As the process list names the threads that apply what a replication source, or another node of a cluster, has written.
+# How the process list names threads that apply the writes of a replication source, or of another node of a cluster.
 REPLICATION = "system user"
 OURS = ", ".join(f"'{user}'" for user in OUR_USERS)
 
@@ -36,8 +36,9 @@ MYSQL_WAITS = """
 SELECT DISTINCT requesting_engine_transaction_id AS waits, blocking_engine_transaction_id AS holds
 FROM performance_schema.data_lock_waits"""
 
-# Sessions of SQL that hold a lock of a table, or of all, for which another one waits. The locks have no index by what is locked:
-# those that are waited for are gathered first, so that all others are looked at once, and not once for each wait.
+# Sessions of SQL that hold a lock of a table, or of all tables, for which another session waits. The table of locks has
+# no index by the locked object, so the awaited locks are gathered first: all others are then read once, and not once
+# for each wait.
 MYSQL_TABLES = f"""
 SELECT h.processlist_id AS thread, {MYSQL_USER.format('h')} AS user, h.processlist_info AS query,
        h.processlist_time AS seconds, l.holds, l.what
@@ -80,8 +81,9 @@ SELECT t.trx_mysql_thread_id AS thread, TIMESTAMPDIFF(SECOND, t.trx_started, NOW
 FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id
 WHERE {SESSIONS} ORDER BY t.trx_started"""
 
-# As MariaDB's process list names the lock of engines that lock whole tables, as MyISAM does; MySQL's ports serve none. A
-# statement holds it until its end, and a transaction does not: only LOCK TABLES lets an idle session hold it.
+# How MariaDB's process list names the lock of engines that lock whole tables, such as MyISAM; MySQL's ports serve no
+# such engine. A statement holds this lock until its end, but a transaction does not: an idle session holds it only by
+# LOCK TABLES.
 TABLE_LEVEL = "table level lock"
 # Sessions that use a table for which a thread of the library waits.
 USERS_OF_TABLES = f"""
@@ -93,7 +95,8 @@ WHERE {SESSIONS} AND m.lock_type = 'Table metadata lock' AND (m.table_schema, m.
   JOIN information_schema.PROCESSLIST q ON q.id = w.thread_id
   WHERE w.lock_type = 'Table metadata lock' AND q.user IN ({OURS}) AND q.state = 'Waiting for {TABLE_LEVEL}')
 ORDER BY p.info IS NULL, p.time DESC"""
-# Where nobody says who uses which table: statements, and tables that the ports have served, whose names may be in them.
+# Statements, and tables that the ports have served, whose names may be in these statements, if the server does not say
+# who uses which table.
 STATEMENTS = f"""
 SELECT p.id AS thread, CONCAT(p.user, '@', p.host) AS user, p.info AS query, p.time AS seconds
 FROM information_schema.PROCESSLIST p WHERE {SESSIONS} AND p.info IS NOT NULL ORDER BY p.time DESC"""
@@ -105,7 +108,7 @@ ENGINE = "SELECT engine FROM information_schema.TABLES WHERE table_schema = {in_
 
 
 def _rows(connection, query):
-    """Rows as dictionaries; None where the account, or the server, does not show them."""
+    """Rows as dictionaries; None if the account may not see them, or the server does not have them."""
     with connection.cursor() as cursor:
         try:
             cursor.execute(query)

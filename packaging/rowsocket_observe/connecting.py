@@ -11,9 +11,9 @@ except ImportError:
 OPTION_FILE_GROUP = "client"
 SOCKET = "/run/mysqld/mysqld.sock"
 READ_TIMEOUT_S = 30
-# A program that looks is not to wait for a table that somebody has locked, and no statement is to run on behind a client that
-# has given up waiting. Each comment is a statement for one family of servers. The statements of the programs are written for
-# MySQL's usual syntax, whatever sql_mode the server has: with NO_BACKSLASH_ESCAPES, for example, MySQL's LIKE has no escapes.
+# A program that only looks must not wait for a locked table, and no statement may run on after its client has given up
+# waiting. Each comment is a statement for one family of servers. The programs' statements use MySQL's usual syntax, so
+# sql_mode is set: with NO_BACKSLASH_ESCAPES, for example, MySQL's LIKE has no escapes.
 SESSION = ("SET SESSION lock_wait_timeout = 1, sql_mode = '' /*M!100100 , max_statement_time = {seconds} */"
            " /*!50708 , max_execution_time = {seconds}000 */")
 
@@ -29,7 +29,8 @@ def add_options(parser):
 
 
 def connect(options, **kwargs):
-    """A connection with autocommit. What is wrong with the option file, or with this machine's Python, is an Error too."""
+    """A connection with autocommit. A fault of the option file, or of this machine's Python, is raised as an Error,
+    too."""
     if pymysql is None:
         sys.exit("PyMySQL is missing: apt install python3-pymysql")
     over_tcp = bool(options.host or options.port) and not options.socket
@@ -47,9 +48,10 @@ def connect(options, **kwargs):
     settings["init_command"] = SESSION.format(seconds=settings["read_timeout"] - 1)
     try:
         connection = pymysql.connect(**settings, defer_connect=True)
-        if over_tcp:  # PyMySQL would take the option file's socket, and so another server.
+        if over_tcp:  # Otherwise PyMySQL would take the option file's socket, and so another server.
             connection.unix_socket = None
-        # PyMySQL would take TCP where neither names a socket; a port of the option file's own is a server over TCP.
+        # Without a socket in options and file, PyMySQL would take TCP. A port in the option file does mean a server
+        # over TCP.
         elif connection.host == "localhost" and connection.port == 3306:
             connection.unix_socket = connection.unix_socket or SOCKET
         connection.connect()
@@ -61,7 +63,7 @@ def connect(options, **kwargs):
 
 
 def _check_option_file(path):
-    """PyMySQL takes a file that is not there for an empty one."""
+    """Checks the file, because PyMySQL takes a missing file for an empty one."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -72,7 +74,7 @@ def _check_option_file(path):
 
 
 def why(error):
-    """The text of an error of the driver, with what to do about it."""
+    """The text of a driver's error, with what to do about it."""
     text = str(error.args[-1]) if error.args else str(error)
     if error.args and error.args[0] in (1044, 1045, 1227, 1698):
         text += "; give the account in --user or --defaults-file, and GRANT PROCESS ON *.* to it"
@@ -85,13 +87,14 @@ def why(error):
 
 
 def check_sees_all(sees_all):
-    """An account that sees nothing would be told that nothing is wrong."""
+    """Fails for an account that sees nothing, which would otherwise be told that nothing is wrong."""
     if not sees_all:
         raise Error(1227, "the account does not see the connections of the ports, for which it needs the privilege PROCESS")
 
 
 def guarded(program, run):
-    """Runs a program. An error of the server ends it with a sentence; a reader of its output who has gone, without one."""
+    """Runs a program. An error of the server ends it with a sentence; if the reader of its output has gone, it ends
+    silently."""
     try:
         done = run()
         sys.stdout.flush()

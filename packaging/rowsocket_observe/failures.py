@@ -1,12 +1,12 @@
-"""Requests that are answered with an error: how many, which error, at which table, and what to do about it."""
+"""Requests that are answered with an error: how many, which error, on which table, and what to do about it."""
 from rowsocket_observe import accounts, rates
 
 FAILING_SHARE = 0.5  # of the requests over a plugin
-FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
+FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, however large their share
 REFUSED_PER_SECOND = 1  # requests that get one and the same error
 
-# What to do about errors that requests get, by the name of their counter. Each cause of spec/errors.tsv that has a counter is
-# here, in CLIENTS_ERRORS or in USUAL_ERRORS.
+# What to do about errors of requests, by the name of the error's counter. Each cause of spec/errors.tsv that has a
+# counter is here, in CLIENTS_ERRORS or in USUAL_ERRORS.
 ERRORS = {
     "errors_denied": "an account may not do what its client asks: GRANT it, or give the client another account",
     "errors_unauth": "clients send a wrong secret or password: lay the right one where they read it",
@@ -34,13 +34,13 @@ ERRORS = {
 # Of the errors above, those that requests get for one table or one of its indexes.
 OF_A_TABLE = ("errors_lock_tables", "errors_fld", "errors_idxnum", "errors_galera", "errors_resultsize", "errors_trigger",
               "errors_versioned", "errors_unserved")
-# What a client's own request causes, whatever the server and its tables are.
+# Errors that a client's own request causes, whatever the server and its tables are.
 CLIENTS_ERRORS = (
     "errors_cmd", "errors_line_length", "errors_authtype", "errors_view", "errors_sequence", "errors_system_table",
     "errors_table_engine", "errors_stmtnum", "errors_number", "errors_invalueslen", "errors_filtertype", "errors_filterfld",
     "errors_op", "errors_klen", "errors_values_count", "errors_modop", "errors_token", "errors_client_name", "errors_kpnum",
     "errors_filterblob", "errors_notimpl", "errors_indexop", "errors_charset", "errors_token_differs", "errors_group")
-# What any application meets that does its work: a key that is there already, a guard that does not hold.
+# Errors that every application meets in normal work: a key that exists already, a guard that does not hold.
 USUAL_ERRORS = ("errors_engine",)
 OTHER_ERROR = "clients send what this port, or the table, does not take: the list of errors says when (spec/handlersocket.md)"
 
@@ -50,7 +50,7 @@ def _is_on(look, name):
 
 
 def _takes_no_writes(look):
-    """For what to do; empty where the server takes writes."""
+    """What to do if the server takes no writes; empty if it takes them."""
     on = [name for name in ("read_only", "super_read_only", "innodb_read_only") if _is_on(look, name)]
     return f"the server takes no writes: {', '.join(on)} is ON" if on else ""
 
@@ -59,7 +59,7 @@ def requests_fail(look):
     for plugin, counters in look.now.counters.items():
         for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
             count = look.moved(plugin, name)
-            # Why logins fail is told by a rule of its own, and may be another reason than a wrong password.
+            # A rule of its own says why logins fail, because a wrong password is not the only reason.
             is_told = name == "errors_unauth" and accounts.logins_often_fail(look, plugin)
             if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS and not is_told:
                 where = _most_errors_at(look, plugin, rates.index_of, count / 2) if name in OF_A_TABLE else ""
@@ -85,8 +85,8 @@ def _table_of(row):
 
 
 def _most_errors_at(look, plugin, name_of, least=1):
-    """For a sentence, by the names that name_of gives to tables or indexes; empty where none has so many errors, as where the
-    requests name no table that is there."""
+    """The part of a sentence that names the tables or indexes with most errors, as name_of names them; empty if none
+    has that many, for instance because the requests name tables that do not exist."""
     counts = {}
     for sign, rows in ((-1, look.before.tables), (1, look.now.tables)):
         for row in rows:
@@ -97,7 +97,7 @@ def _most_errors_at(look, plugin, name_of, least=1):
 
 
 def most_requests_fail(look):
-    """Over ports whose errors have no counters of their own."""
+    """A rule for ports whose errors have no counters of their own."""
     old = {(row["plugin"], row["id"]): row for row in look.before.clients if row["state"] != rates.UNKNOWN_STATE}
     for plugin in look.now.counters:
         if plugin == "handlersocket":
@@ -107,7 +107,7 @@ def most_requests_fail(look):
         for row in look.now.clients:
             was = old.get((row["plugin"], row["id"]))
             if row["plugin"] != plugin or row["state"] == rates.UNKNOWN_STATE or (
-                    was is None and int(row["age_ms"]) > 1000 * look.seconds):  # Nobody knows what of it is new.
+                    was is None and int(row["age_ms"]) > 1000 * look.seconds):  # Unknown how much is new.
                 continue
             was = was or {"requests": 0, "errors": 0}
             asked += int(row["requests"]) - int(was["requests"])

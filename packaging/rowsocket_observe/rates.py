@@ -1,20 +1,20 @@
-"""What has happened between two readings: rates by verb, quantiles, batches, and what is hot."""
+"""What has happened between two readings: rates by verb, quantiles, batches, and hot rows."""
 
 QUANTILES = (0.5, 0.99)
 ROWS_SHOWN = 10
-# Of a connection whose worker is in a turn of more than 0.1 s: what it has asked for is 0 then, as is all else.
+# The state of a connection whose worker is in a turn of more than 0.1 s: all its numbers are 0 then.
 UNKNOWN_STATE = "worker busy"
 
 
 def _buckets_between(before, after):
-    """[[end in us, requests], ...] that have come."""
+    """[[end in us, requests], ...] of the requests that have come in between."""
     old = dict(map(tuple, before))
     new = [[end, count - old.get(end, 0)] for end, count in after]
     return [pair for pair in new if pair[1] > 0]
 
 
 def quantile_us(buckets, share):
-    """The end of the bucket that this share of the requests does not exceed; None where there were none."""
+    """The end of the bucket that this share of the requests does not exceed; None: there were no requests."""
     left = share * sum(count for _, count in buckets)
     for end, count in buckets:
         left -= count
@@ -24,15 +24,15 @@ def quantile_us(buckets, share):
 
 
 def _came_from(was, row):
-    """Whether a row of ROWSOCKET_LATENCY goes on from an earlier one; not where FLUSH STATUS has come between them."""
+    """Whether a row of ROWSOCKET_LATENCY continues an earlier one: not if FLUSH STATUS has come between them."""
     old = dict(map(tuple, was["buckets"]))
     return (int(row["count"]) >= int(was["count"]) and float(row["sum_us"]) >= float(was["sum_us"])
             and all(count >= old.pop(end, 0) for end, count in row["buckets"]) and not any(old.values()))
 
 
 def _latencies_before(before, after):
-    """Rows of the first reading from which those of the second go on. A flush that many requests have followed leaves no sum
-    smaller than it was: the time from which a plugin counts tells it, where it has one."""
+    """Rows of the first reading that rows of the second continue. After a flush and many requests no sum need be
+    smaller than before, so the time since which a plugin counts tells of the flush, if the plugin has one."""
     def since(reading, plugin):
         return reading.counters.get(plugin, {}).get("latency_since")
     now = {_latency_key(row): row for row in after.latencies}
@@ -45,7 +45,7 @@ def _latency_key(row):
 
 
 def verbs_between(before, after, phase="whole"):
-    """A row for each port and verb that was asked for: rate, p50_us, p99_us."""
+    """A row for each port and verb with requests: rate, p50_us, p99_us."""
     seconds = max(after.at - before.at, 1e-3)
     old = {_latency_key(row): row["buckets"] for row in _latencies_before(before, after)}
     rows = []
@@ -63,7 +63,7 @@ def verbs_between(before, after, phase="whole"):
 
 
 def requests_between(before, after, plugin=None):
-    """How many requests have come, over all plugins or one."""
+    """How many requests have come, to all plugins or to one."""
     def count(rows):
         return sum(sum(count for _, count in row["buckets"]) for row in rows
                    if row["phase"] == "whole" and plugin in (None, row["plugin"]))
@@ -71,7 +71,7 @@ def requests_between(before, after, plugin=None):
 
 
 def _means_between(before, after, key_of):
-    """{key: (requests, mean time in us)} of what has come, by the key of a row of ROWSOCKET_LATENCY."""
+    """{key: (requests, mean time in us)} of the requests that have come, by the key of a row of ROWSOCKET_LATENCY."""
     sums = {}
     for sign, rows in ((-1, _latencies_before(before, after)), (1, after.latencies)):
         for row in rows:
@@ -120,14 +120,14 @@ def who(row):
 
 
 def clients_between(before, after, seconds):
-    """The connections that have asked for most, of those about which more is known than that they are there."""
+    """The connections with the most requests, among those of which the numbers are known."""
     old = {(row["plugin"], row["id"]): int(row["requests"]) for row in before.clients if row["state"] != UNKNOWN_STATE}
 
     def rate(row):
         key = (row["plugin"], row["id"])
         if key in old:
             return (int(row["requests"]) - old[key]) / seconds
-        # It is new, or the first reading did not name it: a reading names not more than so many.
+        # The connection is new, or the first reading did not name it, because a reading names a limited number.
         return int(row["requests"]) / max(seconds, int(row["age_ms"]) / 1000)
 
     rows = [{"client": who(row), "name": row["name"], "id": int(row["id"]), "state": row["state"],
@@ -149,7 +149,7 @@ def account_of(row):
 
 
 def usage_between(before, after, seconds, name_of, most="requests"):
-    """For each name, of tables or accounts: what has been asked for. Those come first that have most of the column `most`."""
+    """The usage of each name (of tables or accounts) in between, with the largest in the column `most` first."""
     sums = {}
     for sign, rows in ((-1, before), (1, after)):
         for row in rows:

@@ -1,4 +1,4 @@
-"""One reading of everything that the library tells of itself, over SQL.
+"""One reading of everything that the library shows about itself, over SQL.
 
 The account needs the privilege PROCESS; REPLICATION CLIENT (MariaDB: REPLICA MONITOR) for the lag of a replica, and
 SELECT on *.* to see the keys of hot rows.
@@ -11,8 +11,8 @@ from rowsocket_observe import accounts, upkeep
 from rowsocket_observe.blockers import OUR_USERS, OURS
 
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")
-PLUGIN_OF_USER = dict(zip(OUR_USERS, PLUGINS))  # as the process list names the threads of each
-# What the server says of itself: numbers, or words.
+PLUGIN_OF_USER = dict(zip(OUR_USERS, PLUGINS))  # by the names of their threads in the process list
+# Status variables of the server: numbers, or words.
 SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_status", "wsrep_provider_name",
                  "wsrep_flow_control_paused_ns", "wsrep_local_state_comment",
                  "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests",
@@ -33,19 +33,19 @@ MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name 
 OLDEST = """SELECT TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds, t.trx_mysql_thread_id AS thread,
  CONCAT(p.user, '@', p.host) AS user FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p
  ON p.id = t.trx_mysql_thread_id WHERE t.trx_mysql_thread_id <> 0 ORDER BY t.trx_started LIMIT 1"""
-# The column INFO, which SHOW PROCESSLIST has as well, is the statement of any session, whose bytes need not be UTF-8. In MySQL
-# performance_schema.processlist does not know the states that the library gives its threads.
+# Leaves the column INFO out, unlike SHOW PROCESSLIST: it has statements of any session, whose bytes need not be UTF-8.
+# MySQL's performance_schema.processlist does not have the states that the library gives its threads.
 THREADS = f"SELECT user, time, state FROM information_schema.PROCESSLIST WHERE user IN ({OURS})"
-# In which a thread is while a commit is written, or waits for the disk or a replica; a moment is no trouble.
+# States of a thread while a commit is written, or waits for the disk or a replica; for a moment they are no trouble.
 COMMIT_STATES = ("commit", "waiting for someone to free space", "waiting for handler commit", "waiting for semi-sync",
                  "writing to binlog")
 CLIENTS_MAX = 1000
 CLIENTS_ALL = 1 << 20
-# The tables of a server on which the library is not loaded, or an older one.
+# The error for tables that a server lacks because the library is not loaded, or is an older one.
 NO_SUCH_TABLE = (1109, 1146)
-# The connection is gone, by the driver's numbers and the server's own; whatever comes next fails as well.
+# Errors (the driver's and the server's) of a lost connection, after which every statement fails.
 NO_CONNECTION = (0, 1053, 1927, 2006, 2013, 2055, 4031)
-# An account that may not ask for the state of replication gets these errors: the lag is left out then.
+# Errors of an account that may not see the state of replication: the lag is then left out.
 NO_PRIVILEGE = (1045, 1142, 1227)
 
 
@@ -69,11 +69,11 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
     stalls: list = dataclasses.field(default_factory=list)  # states of the library's threads in which a commit waits
     stalled_s: dict = dataclasses.field(default_factory=dict)  # {plugin: since when the oldest of these threads' turns runs}
-    stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
+    stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it fails to do, state, last error)
     expired: dict = dataclasses.field(default_factory=dict)  # see upkeep: {what is mapped: rows that should have gone}
-    tokens_age_s: tuple | None = None  # of the oldest token and of the newest
-    tokens_unindexed: bool = False  # there are tokens, and their index by age is gone
-    limited: list = dataclasses.field(default_factory=list)  # accounts with limits of their own, and these
+    tokens_age_s: tuple | None = None  # of the oldest token and of the newest one
+    tokens_unindexed: bool = False  # there are tokens, but their index by age is missing
+    limited: list = dataclasses.field(default_factory=list)  # accounts with limits of their own, with these limits
     refusals: list = dataclasses.field(default_factory=list)  # MySQL: lines of the error log about logins, of the last 30 s
     installed: list | None = None  # plugins of the library that INSTALL has noted; None: it cannot be seen
     failed: dict = dataclasses.field(default_factory=dict)  # {part: the error for which it could not be read}
@@ -87,7 +87,7 @@ def _number(text):
 
 
 def _named_rows(cursor, query):
-    """Rows as dictionaries with names in lower case; none where the table is not there."""
+    """Rows as dictionaries with names in lower case; none if the table does not exist."""
     try:
         cursor.execute(query)
     except Exception as error:  # pylint: disable=broad-except # the driver's own classes
@@ -121,7 +121,7 @@ def _take_replication(cursor, reading):
     lags = [float(lag) for lag in lags if lag is not None]
     reading.lag_s = max(lags) if lags else None
     for row in rows:
-        # MariaDB has kept the old names of the columns; each has one of both.
+        # MariaDB has kept the old names of the columns; each server has one of the two.
         for thread, names in (("receives", ("replica_io_running", "slave_io_running")),
                               ("applies", ("replica_sql_running", "slave_sql_running"))):
             states = [row[name] for name in names if name in row]
@@ -153,7 +153,7 @@ def _take_server(cursor, reading):
     for what, names in (("STATUS", SERVER_STATUS), ("VARIABLES", SERVER_VARIABLES)):
         cursor.execute(f"SHOW GLOBAL {what} WHERE Variable_name IN ({', '.join(['%s'] * len(names))})", names)
         reading.server.update({name.lower(): value for name, value in cursor.fetchall()})
-    # A reading opens tables itself, which says nothing of the server.
+    # A reading itself opens tables, which says nothing about the server.
     cursor.execute("SHOW SESSION STATUS WHERE Variable_name IN ('Opened_tables', 'Table_open_cache_overflows')")
     for name, own in cursor.fetchall():
         reading.server[name.lower()] = int(reading.server[name.lower()]) - int(own)
@@ -208,7 +208,7 @@ def _take_usage(cursor, reading):
 
 
 def parts(hot_rows_s=HOT_ROWS_S, clients=0, server=False):
-    """The parts of a reading behind the counters, by name: each takes a cursor and the reading."""
+    """The parts of a reading after the counters, by name: functions that take a cursor and the reading."""
     takers = {"latencies": _take_latencies,
               "connections": lambda cursor, reading: _take_connections(cursor, reading, clients),
               "hot_rows": lambda cursor, reading: _take_hot_rows(cursor, reading, hot_rows_s),
@@ -221,7 +221,7 @@ def parts(hot_rows_s=HOT_ROWS_S, clients=0, server=False):
 def sees_all(reading):
     """Whether the account sees the ports' connections. Without PROCESS the library's tables are empty for it."""
     connections = sum(counters.get("connections", 0) for counters in reading.counters.values())
-    # The last client may have left between the two.
+    # The last client may have left between the two statements.
     return (connections == 0 or bool(reading.connections) or bool(reading.latencies)
             or not reading.failed.keys().isdisjoint(("connections", "latencies")))
 
@@ -240,10 +240,10 @@ def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False, i
         for name, take in parts(hot_rows_s, clients, server).items():
             try:
                 take(cursor, reading)
-            except ValueError as error:  # as of bytes that are not UTF-8
+            except ValueError as error:  # for instance because of bytes that are not UTF-8
                 if not in_parts:
                     raise
-                # The driver has left the rest of the answer unread, and would take it for the next one.
+                # The driver has left the rest of the answer unread, and would take it for the next answer.
                 connection.close()
                 connection.connect()
                 reading.failed[name] = str(error)

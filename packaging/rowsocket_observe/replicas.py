@@ -1,16 +1,18 @@
-"""Replicas that do not acknowledge, have stopped or are behind, and nodes that have lost their cluster: rules of trouble.py."""
+"""Replicas that do not acknowledge, have stopped or lag, and nodes that have lost their cluster: rules of
+trouble.py."""
 
 LAG_S = 10
 PAUSED_SHARE = 0.1  # of the time in which a node has held its cluster back
 
 
 def on_this_node(look, statement):
-    """INSTALL and UNINSTALL in Galera run on every node, unless the session is not replicated."""
+    """Makes a statement run only on this node: in Galera, INSTALL and UNINSTALL run on every node unless the session is
+    not replicated."""
     return f"SET SESSION wsrep_on = OFF; {statement}" if look.now.server.get("wsrep_provider_name") else statement
 
 
 def no_replica_acknowledges(look):
-    """Semi-synchronous replication that has given up is asynchronous, without a word to clients."""
+    """Semi-synchronous replication that has given up is asynchronous, and clients do not notice."""
     for role in ("master", "source"):
         enabled, works = (look.now.server.get(f"rpl_semi_sync_{role}_{name}", "") for name in ("enabled", "status"))
         if enabled == "ON" and works == "OFF":
@@ -22,7 +24,7 @@ def no_replica_acknowledges(look):
 def the_node_is_alone(look):
     server = look.now.server
     status = server.get("wsrep_cluster_status", "")
-    # Without a provider the server is no node, and says that it is not ready.
+    # Without a provider the server is no node, although it says that it is not ready.
     if status == "non-Primary" or (server.get("wsrep_provider_name") and server.get("wsrep_ready") == "OFF"):
         yield (f"this node is not part of its Galera cluster (wsrep_cluster_status {status}): requests are answered 1047",
                "bring the other nodes, or the network to them, back: CLUSTERS.md")

@@ -1,43 +1,44 @@
 """What is wrong with the ports now, in sentences, by two readings and a look at who holds locks.
 
-Each rule takes a Look and yields pairs of what is wrong and what to do. The order is that of how much it hurts.
+Each rule takes a Look and yields pairs of what is wrong and what to do. The rules are in the order of how much the
+trouble hurts.
 """
 import dataclasses
 
 from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, replicas, unseen, upkeep, waits
 
-# A rule tells what has reached its thresholds. The microseconds are means of what was asked between the readings.
+# A rule reports what has reached its thresholds. Microseconds are means over the requests between the readings.
 SLOW_COMMIT_US = 10_000
-DELAY_SHARE = 0.5  # of a commit's time that the server's own delay has at least, where it is the cause
+DELAY_SHARE = 0.5  # of a commit's time: at least this much is the server's own delay if it is the cause
 SLOW_QUEUE_US = 20_000  # before a request is executed
 SLOW_EXECUTE_US = 20_000  # in a turn
-LONG_TURNS = 4  # of one verb, between the readings: fewer may be the machine's doing
-LONG_TURNS_SHARE = 0.1  # of the time between the readings that those of one verb take together
-SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
-HOT_SHARE = 0.5  # that one row has of what is asked of the hot rows, and of all requests
-HOT_REQUESTS_PER_SECOND = 100  # over the plugin: where less is asked no row is hot
-HOT_WINDOW_MAX_S = 20  # of which the hot rows' counts may be
+LONG_TURNS = 4  # of one verb, between the readings: fewer may come from a busy machine
+LONG_TURNS_SHARE = 0.1  # of the time between the readings: what such turns of one verb take in all
+SLOW_HELD_US = 10_000  # in which replies to finds wait for other connections' commits
+HOT_SHARE = 0.5  # of one row in the requests for hot rows, and in all requests
+HOT_REQUESTS_PER_SECOND = 100  # over the plugin: with fewer requests no row is hot
+HOT_WINDOW_MAX_S = 20  # over which hot rows may be counted
 NEAR_LIMIT_SHARE = 0.9  # of a limit
 UNREAD_BYTES = 64 << 10  # of replies, in both readings
 BATCH_STANDS_STILL_MS = 1000
 TLS_FAILED_PER_SECOND = 0.5  # handshakes
 OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
-OLD_TRANSACTION_S = 60  # of the oldest one, where so many versions are kept
+OLD_TRANSACTION_S = 60  # of the oldest one, if so many versions are kept
 RUN_AGAIN_PER_SECOND = 5  # batches
 TIMED_OUT_PER_SECOND = 1  # connections
 CONFLICTS_PER_SECOND = 1  # batches that other nodes of the cluster have won
 ONE_CLIENTS_SHARE = 0.5  # of all requests
 ONE_CLIENTS_REQUESTS_PER_SECOND = 1000  # fewer harm nobody
-FEW_CONNECTIONS = 10  # fewer: one of them may well ask for most
+FEW_CONNECTIONS = 10  # with fewer, one of them may well have most requests
 READS_PER_SECOND = 1000  # of pages, from the disk
-READS_SHARE = 0.01  # of the pages that were asked for
+READS_SHARE = 0.01  # of the requested pages
 NEW_CONNECTIONS_PER_SECOND = 200
-REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
-REDO_LOG_SHARE = 0.85  # of what the redo log takes before writes wait for pages to be written
+REOPENED_PER_SECOND = 20  # tables, because the cache of open tables is full
+REDO_LOG_SHARE = 0.85  # of the room of the redo log, beyond which writes wait until pages are written
 
 
-# Counters of each plugin that are to stand still, or nearly: how often a second is too often (0: at all), what that means, and
-# what to do.
+# Counters of each plugin that should hardly move: how many a second are too many (0: any), what that means, and what to
+# do.
 COUNTED = {
     "commit_failures": (
         0, "{count} commits over {plugin} have failed",
@@ -96,23 +97,23 @@ class Look:
         return max(self.now.at - self.before.at, 1e-3)
 
     def moved(self, plugin, name):
-        """How far a counter has come between the readings."""
+        """How far a counter has moved between the readings."""
         return max(0, self.now.counters.get(plugin, {}).get(name, 0)
                    - self.before.counters.get(plugin, {}).get(name, 0))
 
     def server_moved(self, name):
-        """The same of a number that the server tells of itself."""
+        """How far a number that the server shows has moved between the readings."""
         if "server" in self.before.failed:
             return 0
         return max(0, int(self.now.server.get(name) or 0) - int(self.before.server.get(name) or 0))
 
     def phases(self):
-        """(plugin, {phase: mean us}) of what was asked between the readings."""
+        """(plugin, {phase: mean us}) of the requests between the readings."""
         return rates.phases_between(self.before, self.now).items()
 
 
 def clients_do_not_read(look):
-    """Only those of both readings: a long reply is on its way for a moment."""
+    """A rule about clients in both readings, because a long reply may be on its way for a moment."""
     def unread(reading):
         return {(row["plugin"], row["mode"]): row for row in reading.connections
                 if row["state"] == "unread replies" and row["bytes"] >= UNREAD_BYTES}
@@ -128,7 +129,7 @@ def clients_do_not_read(look):
 
 
 def connections_are_near_their_limit(look):
-    """The limit is that of one port: handlersocket has two."""
+    """A rule. The limit is that of one port, and handlersocket has two."""
     ports = {}
     for row in look.now.connections:
         port = (row["plugin"], row["mode"])
@@ -152,10 +153,10 @@ def buffers_are_near_their_limit(look):
 
 
 def _commits_are_delayed(look, mean_us):
-    """What to do, where the server waits for other commits by its own variables for about as long as commits take; else
-    empty. MariaDB waits only where a number of commits is set, MySQL also without one."""
+    """What to do, if the server's own variables make it wait for other commits for about as long as commits take;
+    otherwise empty. MariaDB waits only if a number of commits is set, MySQL even without one."""
     server = look.now.server
-    if server.get("log_bin") != "ON":  # Neither has an effect then.
+    if server.get("log_bin") != "ON":  # Without a binary log the delays have no effect.
         return ""
     mariadb_us = int(server.get("binlog_commit_wait_usec") or 0) if int(server.get("binlog_commit_wait_count") or 0) > 1 else 0
     for delay_us, name, number in ((mariadb_us, "binlog_commit_wait_usec", "binlog_commit_wait_count"),
@@ -198,7 +199,7 @@ def _why_still(look):
 
 
 def batches_stand_still(look):
-    """Nothing has been committed between the readings. Locks of tables have a rule of their own."""
+    """A rule: nothing was committed between the readings. Locks of tables have a rule of their own."""
     if look.now.waits:
         return
     for plugin in look.now.counters:
@@ -206,7 +207,7 @@ def batches_stand_still(look):
             continue
         rows = [row for row in look.now.connections if row["plugin"] == plugin
                 and row["state"] in ("batch", "held") and int(row["idle_ms"] or 0) >= BATCH_STANDS_STILL_MS]
-        # A worker through which nobody reads runs its batches itself, and says nothing of its connections meanwhile.
+        # A worker whose clients do not read runs its batches itself, and does not report its connections meanwhile.
         stalled_ms = 1000 * look.now.stalled_s.get(plugin, 0)
         if stalled_ms >= BATCH_STANDS_STILL_MS:
             rows += [row for row in look.now.connections if row["plugin"] == plugin and row["state"] == rates.UNKNOWN_STATE]
@@ -217,7 +218,7 @@ def batches_stand_still(look):
 
 
 def _most_time_goes_to(look, plugin):
-    """For the end of a sentence: the index and the account of the plugin's that took most of the time; empty: none is known."""
+    """For the end of a sentence: the plugin's index and account that took most of the time; empty: unknown."""
     def of(rows):
         return [row for row in rows if row["plugin"] == plugin]
     found = []
@@ -232,8 +233,8 @@ def _most_time_goes_to(look, plugin):
 
 
 def _long_verb(look, plugin):
-    """For a sentence: the verb whose turns are long, however seldom they are beside those of other verbs; empty: none is. Turns
-    that a busy machine makes long are few, and take a small share of the time."""
+    """For a sentence: the verb whose turns are long, even if other verbs have far more turns; empty: none. Turns that
+    are long because the machine is busy are few, and take a small share of the time."""
     verbs = [(mean_us, count, verb) for (_, verb), (count, mean_us) in
              rates.verbs_of_phase_between(look.before, look.now, plugin, "execute").items()
              if mean_us >= SLOW_EXECUTE_US and count >= LONG_TURNS and count * mean_us >= LONG_TURNS_SHARE * look.seconds * 1e6]
@@ -245,7 +246,7 @@ def _long_verb(look, plugin):
 
 
 def _few_threads_in_innodb(look):
-    """For the beginning of what to do. MariaDB has no such variable any more."""
+    """For the beginning of what to do. MariaDB no longer has such a variable."""
     limit = int(look.now.server.get("innodb_thread_concurrency") or 0)
     return (f"innodb_thread_concurrency is {limit}: where more threads are busy, those of SQL among them, requests wait to enter"
             " InnoDB, until SET GLOBAL innodb_thread_concurrency = 0; otherwise " if limit else "")
@@ -262,7 +263,7 @@ def turns_are_long(look):
                    + "scans and long ranges, changes of which a foreign key's cascade makes many, or pages that are not in the"
                    " buffer pool: look at innodb_buffer_pool_size and Innodb_buffer_pool_reads, and give scans a connection, or"
                    " a time, of their own")
-        # Behind slow commits requests wait for the end of a batch, and not for a thread.
+        # If commits are slow, requests wait for the end of a batch, and not for a thread.
         elif means.get("queue", 0) >= SLOW_QUEUE_US and means.get("commit", 0) < SLOW_COMMIT_US:
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",
                    f"the processor is busy, or there are too few threads: top, {plugin}_threads")
@@ -276,10 +277,10 @@ def one_client_asks_for_most(look):
     busy = rates.clients_between(look.before, look.now, look.seconds)
     everybody = rates.requests_between(look.before, look.now) / look.seconds
     count = sum(int(row["count"]) for row in look.now.connections)
-    # Where nobody else asks for anything, nobody is harmed.
+    # If nobody else has requests, nobody is harmed.
     if len(busy) < 2 or count < FEW_CONNECTIONS or busy[0]["requests_per_second"] < ONE_CLIENTS_REQUESTS_PER_SECOND:
         return
-    # A connection's own count is read a moment later than that of all.
+    # A connection's own count is read a moment later than the count of all.
     share = busy[0]["requests_per_second"] / max(everybody, sum(row["requests_per_second"] for row in busy))
     if share >= ONE_CLIENTS_SHARE:
         yield (f"one of {count} connections asks for {share:.0%} of all requests: {busy[0]['client']}",
@@ -321,7 +322,8 @@ def the_redo_log_is_nearly_full(look):
 
 
 def tables_are_opened_again(look):
-    """Where the tables in use fill the cache, each statement opens others anew, and no overflow is counted in MariaDB."""
+    """A rule. If the tables in use fill the cache, each statement opens others anew, which MariaDB does not count as an
+    overflow."""
     server = look.now.server
     limit = int(server.get("table_open_cache") or 0)
     is_full = limit > 0 and int(server.get("open_tables") or 0) >= limit
@@ -351,7 +353,7 @@ def _why_unmerged(look, plugin):
 
 
 def _asked_lately(look, row):
-    """How often between the readings, at least; the counts are those of the last 10 to 20 s."""
+    """The least number of requests for a row between the readings; its counts are those of the last 10 to 20 s."""
     names = ("plugin", "table_schema", "table_name", "index_name", "key_text")
     before = [int(one["requests"]) for one in look.before.hot_rows if all(one[name] == row[name] for name in names)]
     return max(int(row["requests"]) - sum(before), int(row["requests"]) * look.seconds / HOT_WINDOW_MAX_S)
@@ -365,7 +367,7 @@ def a_row_is_hot(look):
             continue
         hottest = max(rows, key=lambda row: int(row["requests"]))
         share = int(hottest["requests"]) / max(1, sum(int(row["requests"]) for row in rows))
-        # Scans ask for no row.
+        # Scans do not name a row.
         if share >= HOT_SHARE and _asked_lately(look, hottest) >= HOT_SHARE * asked:
             merged = int(hottest["merged"]) / max(1, int(hottest["requests"]))
             yield (f"{share:.0%} of what is asked of the hot rows over {plugin} is for one: {hottest['table_schema']}."

@@ -1,16 +1,17 @@
-"""What is not there to be looked at: plugins that did not start, and parts of a reading that failed."""
+"""What cannot be looked at: plugins that did not start, and parts of a reading that failed."""
 from rowsocket_observe import replicas
 from rowsocket_observe.reading import PLUGINS
 
 MAKE_ROOM = "where it is for want of room: df -h on tmpdir, in which the server keeps temporary tables"
 LET_GO = "where it is locked, SHOW FULL PROCESSLIST shows whose connection has LOCK TABLES, or an ALTER under way, for long"
-# By the parts of a reading that are in tables.
+# By the name of a part of a reading that is in a table.
 UNREAD = {"upkeep": "expired rows, or rowsocket.tokens,", "limits": "limits of accounts, in mysql.user,"}
 
 
 def a_plugin_is_missing(look):
-    """Of a library that an option file loads all plugins are expected, else those that INSTALL has noted. A plugin that is
-    loaded, and that INSTALL has not noted, an option file has loaded, whatever INSTALL has noted of others since."""
+    """A rule. If an option file loads the library, all its plugins are expected, otherwise those that INSTALL has
+    noted. A loaded plugin that INSTALL has not noted was loaded by an option file, whatever INSTALL has noted about
+    others since."""
     installed = look.now.installed
     if installed is None or not look.now.counters:
         return
@@ -24,7 +25,7 @@ def a_plugin_is_missing(look):
 
 
 def not_all_can_be_read(look):
-    """What the doctor cannot read it says nothing about."""
+    """A rule: the doctor says nothing about what it cannot read."""
     for part, error in look.now.failed.items():
         what = UNREAD.get(part, f"{part} of what the server shows")
         yield (f"{what} cannot be read, so that nothing is known of them: {error}",

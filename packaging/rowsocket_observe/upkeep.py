@@ -1,43 +1,45 @@
-"""What the library is to remove by itself, and whether it does: rows that have expired, and old tokens.
+"""Whether the library removes what it should remove by itself: expired rows, and old tokens.
 
-The account needs SELECT on the mapping tables and on the tables that they name; what it may not see is left out. A table is
-looked at by an index that begins with its column of expiry, and not at all without one: a look must not be a scan.
+The account needs SELECT on the mapping tables and on the tables that they name; what it may not see is left out. A
+table is read by an index that begins with its column of expiry, and not at all without one, because a reading must not
+scan.
 """
 from rowsocket_observe import replicas
 
-LATE_S = 60  # a row that expired so long ago should have gone
-LATE_ROWS = 100  # some stay for a reason: a foreign key refers to them, or their key has a NULL
+LATE_S = 60  # a row that expired this many seconds ago should have gone
+LATE_ROWS = 100  # fewer may stay for a reason: a foreign key refers to them, or their key has a NULL
 LOOKED_AT_MAX = 1000  # rows of a table
 TABLES_MAX = 100
-# It is refused; there is no such schema, column or table.
+# Errors: access is refused; there is no such schema, column or table.
 NOT_TO_BE_SEEN = (1044, 1045, 1049, 1054, 1109, 1142, 1143, 1146, 1227)
 STORE = "strings of RESP"
-# The plugins that have rows which expire, each with its clients' plugin.
+# The plugins with rows that expire, each with the plugin that its clients use.
 MAPPED = (("daemon_memcached", "SELECT CONCAT('container ', name), db_schema, db_table, expire_time_column"
            " FROM innodb_memcache.containers WHERE expire_time_column NOT IN ('', '0')"),
           ("resp", "SELECT CONCAT('prefix ', CONVERT(prefix USING utf8mb4)), db_schema, db_table, expires"
            " FROM rowsocket.keyspaces WHERE kind = 'row' AND expires IS NOT NULL"),
           ("resp", f"SELECT '{STORE}', 'rowsocket', 'store', 'expires'"))
 PER_SECOND = {STORE: 1000}  # of the column's units
-# The names stand for both tables: MariaDB opens every table of the server for one that has them from a join alone.
+# Both tables get the names: MariaDB opens every table of the server for a table that gets them only from a join.
 INDEXED = """SELECT COUNT(*) FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c
  WHERE s.table_schema = %s AND s.table_name = %s AND s.column_name = %s AND s.seq_in_index = 1
  AND c.table_schema = %s AND c.table_name = %s AND c.column_name = %s AND c.data_type IN ('int', 'bigint', 'decimal')"""
-# An account without a privilege has the row USAGE.
+# An account without privileges has the row USAGE.
 IS_SEEN = "SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE grantee = %s"
 MAY_DELETE = """SELECT COUNT(*) FROM (
  SELECT grantee FROM information_schema.USER_PRIVILEGES WHERE privilege_type = 'DELETE' UNION ALL
  SELECT grantee FROM information_schema.SCHEMA_PRIVILEGES WHERE privilege_type = 'DELETE' AND %s LIKE table_schema UNION ALL
  SELECT grantee FROM information_schema.TABLE_PRIVILEGES WHERE privilege_type = 'DELETE' AND table_schema = %s AND table_name = %s
 ) granted WHERE grantee = %s"""
-# The numbers are unsigned, and their difference would be an error where a token is newer than this server's second.
+# The numbers are unsigned: their difference would be an error if a token is newer than this server's clock.
 TOKENS = """SELECT CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(MIN(created) AS SIGNED),
  CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(MAX(created) AS SIGNED) FROM rowsocket.tokens"""
 TOKENS_COLUMN = ("rowsocket", "tokens", "created")
 
 
 def _rows(cursor, query, arguments=None):
-    """None where the account, or the server, does not show them. Without arguments a % stands for itself, as in a name."""
+    """Rows; None if the account may not see them, or the server does not have them. Without arguments a % stands for
+    itself, as in a name."""
     try:
         cursor.execute(query, arguments)
         return cursor.fetchall()
@@ -52,7 +54,7 @@ def _name(text):
 
 
 def _is_indexed(cursor, *column):
-    """A column of a number, by its schema, table and name; not where there is none such."""
+    """Whether there is an indexed column of numbers with this schema, table and name."""
     return bool((_rows(cursor, INDEXED, 2 * column) or ((0,),))[0][0])
 
 
@@ -69,14 +71,15 @@ def _late_rows(cursor, plugin, title, schema, table, column):
 
 
 def _grantee(account):
-    """The account of a variable, as information_schema and GRANT name it: a name alone is the account for all hosts."""
+    """The account in a variable, as information_schema and GRANT write it: a name alone is the account for all
+    hosts."""
     user, at, host = account.rpartition("@")
     return f"'{user}'@'{host}'" if at else f"'{account}'@'%'"
 
 
 def _may_delete(cursor, account, schema, table):
-    """Whether the account of a port has the privilege itself; roles are not looked at. Privileges that cannot be seen, which
-    each account has at least one of, are not missing."""
+    """Whether the account of a port itself has the privilege; roles are not considered. If not even one of its
+    privileges can be seen, they are hidden, and do not count as missing."""
     grantee = _grantee(account)
     if not (_rows(cursor, IS_SEEN, (grantee,)) or ((0,),))[0][0]:
         return True
@@ -128,10 +131,10 @@ def _why_they_stay(look, late):
 
 def expired_rows_stay(look):
     """A rule of trouble.py."""
-    if look.now.replication:  # A replica waits for the changes of its source.
+    if look.now.replication:  # A replica gets the deletions from its source.
         return
     for title, late in look.now.expired.items():
-        # A port that nobody uses may be off, and then nothing removes its strings.
+        # A port that nobody uses may be off, in which case nothing removes its strings.
         if title == STORE and not look.moved("resp", "turns"):
             continue
         before = look.before.expired.get(title)
@@ -144,7 +147,8 @@ def expired_rows_stay(look):
 
 
 def tokens_stay(look):
-    """A rule of trouble.py. A token goes when another one comes, so that a table into which nothing comes keeps its rows."""
+    """A rule of trouble.py. A token is removed when another one comes, so a table that gets no new tokens keeps its
+    rows."""
     limits = [one["token_ttl"] for one in look.now.limits.values() if "token_ttl" in one]
     if look.now.tokens_unindexed:
         yield ("rowsocket.tokens has rows, and no index that begins with `created`, by which old ones are found and removed:"
@@ -154,7 +158,7 @@ def tokens_stay(look):
         return
     oldest, newest = look.now.tokens_age_s
     ttl = max(limits)
-    still = oldest > look.before.tokens_age_s[0]  # The oldest is the same, and older.
+    still = oldest > look.before.tokens_age_s[0]  # The oldest token is still the same one.
     if still and oldest > 2 * ttl + LATE_S and newest <= LATE_S:
         yield (f"rowsocket.tokens grows: its oldest row is {oldest} s old, and tokens are kept for {ttl} s; new ones come, and"
                " old ones do not go",

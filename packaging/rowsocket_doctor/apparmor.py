@@ -13,7 +13,7 @@ def path_pattern(path):
 
 
 def profile_rules(machine, text, depth=0):
-    """The rules for paths in a profile and in what it includes: the pattern and the permissions."""
+    """The rules for paths in a profile and the files that it includes: pairs of pattern and permissions."""
     for line in text.splitlines():
         include = re.match(r'\s*#?include\s+(?:if\s+exists\s+)?[<"]([^>"]+)[>"]', line)
         if include and depth < INCLUDES_MAX:
@@ -29,7 +29,7 @@ def check_apparmor(machine):
     enabled = machine.root / "sys/module/apparmor/parameters/enabled"
     if enabled.exists() and not enabled.read_text(encoding="ascii").startswith("Y"):
         return
-    # The loader of a package maps the library of the server's version, which lies beside it.
+    # The loader of a package maps the library for the server's version, which is in the same folder.
     libraries = [f"{machine.plugin_directory()}/{name}" for name in ("rowsocket.so", f"rowsocket.so.{machine.version}")]
     needs = [(path, "m", f"{machine.plugin_directory()}/*.so* mr,") for path in libraries
              if path == libraries[0] or machine.options.resolve(path).exists()]

@@ -1,4 +1,4 @@
-"""What the ports and UNIX sockets of a server answer, and what a client sees there."""
+"""What the ports and UNIX sockets of a server answer, and what their clients see."""
 import dataclasses
 import pathlib
 import re
@@ -14,7 +14,7 @@ DENIED = "may not be opened by this user"
 CLOSED = "turns clients away: it closes the connection without a byte"
 SILENT = f"listens but does not answer for {ANSWER_TIMEOUT_S} s"
 NO_PORT = f"is out of range: the highest port is {PORT_MAX}"
-# By plugin: the question to its listener, and the pattern of an answer that no memcached and no Redis gives.
+# By plugin: a question to its listener, and the pattern of an answer that a real memcached or Redis would not give.
 QUESTIONS = {
     "handlersocket": (b"A\t1\tSECRET\n", b"0\t"),
     "daemon_memcached": (b"stats rowsocket\r\n", b"STAT role "),
@@ -24,13 +24,13 @@ QUESTIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class Heard:
-    """The first bytes of an answer; where there are none, why."""
+    """The first bytes of an answer, or why there are none."""
     answer: bytes = b""
     trouble: str = ""
 
 
 def other_owner(machine, address):
-    """Who listens on a TCP port, according to ss, where that is not the server; nothing where ss does not say."""
+    """Which program other than the server listens on a TCP port, according to ss; empty if ss does not say."""
     lines = run("ss", "-Hltnp", f"sport = :{address[1]}") if isinstance(address, tuple) else ""
     owners = re.findall(r'\("([^"]+)",pid=(\d+)', lines)
     server = (pathlib.Path(machine.server.program).name, str(machine.running_server()))
@@ -40,7 +40,7 @@ def other_owner(machine, address):
 
 
 def ask(address, question):
-    """What is heard from a listener in answer to a question."""
+    """Asks a listener a question, and returns what it answers."""
     if isinstance(address, tuple) and address[1] > PORT_MAX:
         return Heard(trouble=NO_PORT)
     family = socket.AF_UNIX if isinstance(address, str) else \
@@ -64,7 +64,7 @@ def trouble_of(error):
     for trouble, kinds in ((REFUSED, (ConnectionRefusedError, FileNotFoundError)),
                            (DENIED, PermissionError),
                            (CLOSED, (ConnectionResetError, BrokenPipeError)),
-                           # The latter is a UNIX socket of which nobody takes the connections that wait.
+                           # EAGAIN: the connections that wait at a UNIX socket are not accepted.
                            (SILENT, (TimeoutError, BlockingIOError))):
         if isinstance(error, kinds):
             return trouble
@@ -72,19 +72,19 @@ def trouble_of(error):
 
 
 def first_host(text):
-    """The first of a list of addresses; loopback for every address of the machine."""
+    """The first of a list of addresses; loopback stands for all addresses of the machine."""
     host = next(iter(re.findall(r"[^,\s]+", text)), "").strip("[]")
     return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "*": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def listeners(options):
-    """Of each port and UNIX socket: name, address, a question, and the pattern of the answer."""
+    """Name, address, question, and pattern of the answer for each port and UNIX socket."""
     for plugin, suffixes in (("handlersocket", ("", "_wr")), ("daemon_memcached", ("",)), ("resp", ("",))):
         host = first_host(options.get(f"{plugin}_address"))
         for suffix in suffixes:
             question, wanted = QUESTIONS[plugin]
             question = question.replace(b"SECRET", options.get(f"{plugin}_plain_secret{suffix}").encode())
-            # What a client without an account or without TLS hears says only that the port is served.
+            # The answer to a client without an account or without TLS shows only that the port is served.
             if options.is_on(f"{plugin}_accounts"):
                 wanted = b""
             port = options.get(f"{plugin}_port{suffix}")
@@ -113,7 +113,7 @@ def check_listener(machine, name, address, question, wanted):
         find_nobody(machine, name)
         return
     owner = other_owner(machine, address) if heard.trouble != NO_PORT else ""
-    # To a client without TLS or an account the server may well say nothing.
+    # A client without TLS or an account may well get no answer.
     if heard.trouble and not owner:
         if wanted or heard.trouble not in (CLOSED, SILENT):
             machine.find(f"{name} {heard.trouble}", mend_of(machine, heard.trouble))
@@ -130,7 +130,7 @@ def find_nobody(machine, name):
     server = machine.server
     reason = machine.reason_in_the_error_log()
     statement = next((text for text in server.plugins if name.split("_")[0] in text), server.plugins[0])
-    if machine.options.is_on("wsrep_on"):  # Else the statement would run on every node of the cluster.
+    if machine.options.is_on("wsrep_on"):  # Otherwise the statement would run on every node of the cluster.
         statement = f"SET SESSION wsrep_on = OFF; {statement}"
     machine.find(f"nobody listens on {name}" + (f"; the error log says: {reason}" if reason else ""),
                  f"{server.restart}, where the server was started before Rowsocket was installed; else\n"

@@ -5,12 +5,12 @@ import pathlib
 import re
 
 INCLUDES_MAX = 10
-# What of a line is in front of a comment: no # within quotes begins one. A backslash within quotes keeps the next character
-# from ending them.
+# The part of a line before its comment; a # within quotes begins none. A backslash within quotes keeps the next
+# character from ending them.
 BEFORE_COMMENT = re.compile(r"""(?:[^#'"]|'(?:\\.|[^'\\])*(?:'|\\?$)|"(?:\\.|[^"\\])*(?:"|\\?$))*""")
-# The characters of a value that are written with a backslash.
+# Characters that a value writes with a backslash.
 ESCAPED = {"s": " ", "t": "\t", "n": "\n", "r": "\r", "b": "\b", "\\": "\\", "'": "'", '"': '"'}
-# Options of memcached's command line that say where the plugin listens, and their variables.
+# Options of memcached's command line that say where the plugin listens, with the variables that they set.
 MEMCACHED_VALUES = {"p": "port", "l": "address", "s": "socket"}
 
 
@@ -27,17 +27,17 @@ class Options:
     def __init__(self, groups, version="", root="/"):
         self.root = pathlib.Path(root)
         self.groups = groups
-        # The groups of one version, such as [mysqld-9.7], are for that version alone.
+        # The groups of one version, such as [mysqld-9.7], are only for that version.
         self.line = re.match(r"\d+\.\d+|", version).group(0)
         self.values = {}  # name -> value
-        self.without_value = set()  # names that stand alone in a line: ON of what is ON or OFF
-        self.loads = []  # plugin_load and plugin_load_add: each of the latter adds to what is there
+        self.without_value = set()  # names without a value, which mean ON
+        self.loads = []  # plugin_load, and plugin_load_add, which adds to it
         self.read_files = []
         self.unreadable = []
         self.socket_leaves_no_port = False  # -s in daemon_memcached_option
 
     def resolve(self, path):
-        """The path below the root: also the links in it are below the root."""
+        """The path below the root; links in it are resolved below the root, too."""
         path = self.root / str(path).lstrip("/")
         for _ in range(INCLUDES_MAX):
             if not os.path.islink(path):
@@ -87,7 +87,7 @@ class Options:
         self.without_value.discard(name)
 
     def read_persisted(self, path):
-        """The values of SET PERSIST, which count more than those of option files."""
+        """Reads the values of SET PERSIST, which take precedence over those of option files."""
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -98,7 +98,8 @@ class Options:
                     self.set(name, str(entry["Value"]))
 
     def take_memcached_option(self):
-        """daemon_memcached_option counts more than the variables, wherever it stands: call it when all is read."""
+        """daemon_memcached_option takes precedence over the variables, wherever it stands: call this when everything is
+        read."""
         words = self.get("daemon_memcached_option").split()
         found = {}
         while words:
@@ -113,7 +114,7 @@ class Options:
                     value = words.pop(0)
                 if letter in MEMCACHED_VALUES:
                     found[MEMCACHED_VALUES[letter]] = value
-        if "socket" in found:  # As in memcached, a socket leaves no port.
+        if "socket" in found:  # As in memcached, a socket replaces the port.
             found["port"] = "0"
             self.socket_leaves_no_port = True
         self.values.update({f"daemon_memcached_{name}": value for name, value in found.items()})

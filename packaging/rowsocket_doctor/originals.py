@@ -23,11 +23,11 @@ MEMCACHED_DIFFERENCES = {
     "enable_binlog": "has no effect: writes are in the binary log if the server has one",
 }
 MEMCACHED_OPTIONS = set("ptclsIa")
-MEMCACHED_WORDS = ("-S", "-Z", "--enable-ssl")  # logins, and TLS: without them everybody would be served
+MEMCACHED_WORDS = ("-S", "-Z", "--enable-ssl")  # logins and TLS, without which everybody would be served
 
 
 def check_memcached_option(text):
-    """Word by word, as the plugin reads it."""
+    """Checks the option word by word, as the plugin reads it."""
     words = text.split()
     while words:
         word = words.pop(0)

@@ -1,4 +1,4 @@
-"""The servers that Rowsocket is for, and what is different between them."""
+"""The servers that Rowsocket is for, and how they differ."""
 import dataclasses
 import os
 import re
@@ -7,7 +7,7 @@ import subprocess
 
 @dataclasses.dataclass(frozen=True)
 class Server:
-    """What is different between the servers."""
+    """How one server differs from the others."""
     name: str
     title: str
     program: str
@@ -15,9 +15,9 @@ class Server:
     groups: frozenset  # of option files
     service: str
     client: str
-    plugins: tuple  # loads the library in a server that runs
+    plugins: tuple  # loads the library into a running server
     main_file: str  # what /etc/mysql/my.cnf is a link to
-    has_innodb_api: bool  # whether variables of the name innodb_api_* exist
+    has_innodb_api: bool  # whether variables named innodb_api_* exist
 
     @property
     def core(self):
@@ -45,7 +45,7 @@ SERVERS = (
 
 
 def run(*command):
-    """The output of a command, or nothing where it fails or is missing."""
+    """The output of a command; empty if it fails or is missing."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20,
                               env={**os.environ, "LC_ALL": "C"})
@@ -55,14 +55,14 @@ def run(*command):
 
 
 def server_version(root, server):
-    """The version of a server's program; nothing where it is missing, or is a link to another server's."""
+    """The version of a server's program; empty if it is missing, or is a link to another server's program."""
     said = run(str(root / server.program), "--no-defaults", "--version")
     match = re.search(r" Ver (\d+\.\d+\.\d+)", said)
     return match.group(1) if match and ("MariaDB" in said) == (server.name == "mariadb") else ""
 
 
 def servers_of(root, name):
-    """The servers to look at: those that Rowsocket was installed for, else those that are there."""
+    """The servers to look at: those for which Rowsocket was installed; if there are none, all that are installed."""
     wanted = [server for server in SERVERS if name in ("", server.name)]
     there = [server for server in wanted if server_version(root, server)]
     installed = [server for server in there

@@ -2,7 +2,7 @@
 
 CREATE DATABASE IF NOT EXISTS rowsocket;
 
--- Strings: keys that name no table of the server, and begin with no prefix of a keyspace.
+-- Strings: the values of keys that neither name a table of the server nor begin with a prefix of a keyspace.
 CREATE TABLE IF NOT EXISTS rowsocket.store (
   db      TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the number that SELECT sets',
   k       VARBINARY(1024) NOT NULL,
@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS rowsocket.store (
   KEY expires (expires)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;
 
--- What keys mean that begin with a prefix (docs/RESP.md, "Keyspaces"). The longest prefix counts.
+-- What keys that begin with a prefix mean (docs/RESP.md, "Keyspaces"). The longest prefix counts.
 CREATE TABLE IF NOT EXISTS rowsocket.keyspaces (
   prefix    VARBINARY(250) NOT NULL,
   kind      ENUM('value', 'row') NOT NULL,

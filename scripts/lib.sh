@@ -11,7 +11,7 @@
 # After load_server_env: ROWSOCKET_SERVER_VERSION, _PREFIX, _SOURCE, _BUILD, _SHARE (see
 # scripts/bootstrap).
 
-# cd would look for folders there first, and print where it went.
+# With CDPATH, cd would look for folders there first, and print where it went.
 unset CDPATH
 repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -35,13 +35,12 @@ die() {
   exit 1
 }
 
-# The servers that the library is built for, each with the release of Debian that has it. Commands for
-# every server, such as scripts/build --all, mean the complete ones: in MySQL the library serves a part
-# (docs/MYSQL.md).
+# The servers that the library is built for, each with the release of Debian that has it. Commands for every server,
+# such as scripts/build --all, mean the servers of MariaDB: in MySQL the library serves only a part (docs/MYSQL.md).
 servers=(mariadb-10.11 mariadb-11.8 mysql-9.7)
 complete_servers=(mariadb-10.11 mariadb-11.8)
 declare -A server_release=([mariadb-10.11]=bookworm [mariadb-11.8]=trixie [mysql-9.7]=sid)
-# The release that has the memcached, Redis and Prometheus with which the tests compare, on every machine.
+# The release from which every machine takes the memcached, Redis and Prometheus with which the tests compare.
 compared_release=bookworm
 # Debian's releases in their order.
 declare -A release_number=([bookworm]=12 [trixie]=13 [sid]=99)
@@ -65,11 +64,10 @@ use_server "${ROWSOCKET_SERVER:-${servers[0]}}"
 [[ $cache_dir != *[[:space:]]* ]] ||
   die "the cache folder '$cache_dir' has a blank in its path: set ROWSOCKET_CACHE to one without"
 
-# run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, and prints WHAT and, every ten
-# seconds, the time so far. On failure it prints the end of LOG, and fails. A function that is run so
-# does not end at a failing command by itself, because its caller looks at the result: it chains its
-# commands with &&. COMMAND has a process group of its own, which this script ends when it is told to
-# end: a background job would not get Ctrl-C, nor its children SIGTERM.
+# run_step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, and prints WHAT and, every ten seconds, the time so
+# far. On failure it prints the end of LOG, and fails. `set -e` does not end a function that is run like this, because
+# its caller checks the result: it has to chain its commands with &&. COMMAND has a process group of its own, which this
+# script ends when it has to end itself: a background job would not get Ctrl-C, and its children no SIGTERM.
 run_step() {
   local what=$1 log=$2 started=$SECONDS pid last=${!-} beat=0 status=0 traps
   shift 2
@@ -98,8 +96,8 @@ run_step() {
   ((SECONDS - started < 5)) || say "  done after $((SECONDS - started)) s"
 }
 
-# The python that makes the virtual environment: Debian's own where it is installed, because another
-# python in PATH may be of any version and lack the venv module.
+# The python that makes the virtual environment: Debian's own if it is installed, because another python in PATH may
+# have any version and lack the venv module.
 system_python() {
   if [[ -x /usr/bin/python3 ]]; then
     echo /usr/bin/python3
@@ -111,12 +109,12 @@ system_python() {
 # The code name of this machine's release of Debian.
 debian_release() { (. /etc/os-release && echo "${VERSION_CODENAME-}"); }
 
-# The version of LLVM whose clang, clang-format and clang-tidy check the code: the one that Debian 12 has, and
-# where another release has another, that one.
+# The version of LLVM whose clang, clang-format and clang-tidy check the code: Debian 12's, and on other releases a
+# version that they have.
 llvm_version() { if [[ $(debian_release) == bookworm ]]; then echo 14; else echo 19; fi; }
 
-# The folder of the virtual environment with exactly these requirements. An environment is of use to the Python that
-# made it, as 3.11: an upgrade of Debian brings another one.
+# The folder of the virtual environment with exactly these requirements. Only the Python that made an environment, such
+# as 3.11, can use it, and an upgrade of Debian brings another Python.
 venv_dir() {
   local hash version=''
   version=$("$(system_python)" -ISc 'import sys; print(*sys.version_info[:2])' 2>/dev/null) || true

@@ -7,14 +7,14 @@ declare -A suite_of_release=([12]=bookworm [13]=trixie)
 
 usage_of_bare="usage: scripts/test bare [--release 12|13] [--first-command] [--server NAME]"
 
-# The authorities that this machine's administrator has added are the other machine's too: without them a
-# network that looks into TLS would be taken for a fault of the commands.
+# Copies the certificate authorities that this machine's administrator has added: without them, a network that looks
+# into TLS would make the commands fail.
 take_over_authorities() { # FOLDER
   cp /usr/local/share/ca-certificates/*.crt "$1/usr/local/share/ca-certificates/" 2>/dev/null || return 0
   on_machine "$1" update-ca-certificates
 }
 
-# Names of the machine's own, and Debian's lists of the release with its updates and security updates.
+# Gives the machine its own names, and Debian's lists of the release with its updates and security updates.
 make_bare_machine() { # FOLDER SUITE MIRROR SECURITY
   debootstrap --variant=minbase --include=ca-certificates,git "$2" "$1" "$3" &&
     printf 'deb %s %s main\ndeb %s %s-updates main\ndeb %s %s-security main\n' "$3" "$2" "$3" "$2" "$4" "$2" \
@@ -25,10 +25,10 @@ make_bare_machine() { # FOLDER SUITE MIRROR SECURITY
     git clone --quiet --no-hardlinks "$repo_dir" "$1/opt/rowsocket"
 }
 
-# The last step of the chroot: runs the commands one after the other; quickstart's server stays up meanwhile.
+# The last step in the chroot: runs the commands one after the other, with quickstart's server still up.
 bare_commands() { # COMMAND...
   local command
-  # A machine has a file system in memory there: without it InnoDB takes the log's own disk for such memory.
+  # A real machine has a file system in memory there: without it InnoDB would take the log's disk for memory.
   printf 'set -e; mount -t tmpfs tmpfs /dev/shm; cd /opt/rowsocket; export HOME=/opt\n'
   for command; do
     # shellcheck disable=SC2016 # the machine's own shell counts

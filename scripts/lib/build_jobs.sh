@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # How many compilers run at a time. Sourced by build.
 
-# What the largest file takes of memory while it is compiled.
+# The memory that the compiler needs for the largest file.
 compiler_mb=700
 
-# Files with limits of memory in bytes: of this process's group and those above it in cgroup's version 2, and of the
-# container's root group in version 1. A machine has some of them; one without a limit says max, or a huge number.
+# Files with limits of memory in bytes: those of this process's group and the groups above it in cgroup version 2, and
+# of the container's root group in version 1. A machine has some of them; one without a limit says max, or a huge
+# number.
 memory_limit_files() {
   local group
   group=$(sed -n 's/^0:://p' /proc/self/cgroup 2>/dev/null) || true
-  # The group of a session has no limit where that of its user or slice has one.
+  # The group of a session may have no limit although the group of its user or slice has one.
   for (( ; ; )); do
     group=${group%/}
     printf '%s\n' "/sys/fs/cgroup$group/memory.max"
@@ -19,13 +20,13 @@ memory_limit_files() {
   printf '%s\n' /sys/fs/cgroup/memory/memory.limit_in_bytes
 }
 
-# memory_mb MEMINFO LIMIT_FILE...: the memory that is free, or the least limit where that is less.
+# memory_mb MEMINFO LIMIT_FILE...: prints the free memory, or the least limit if that is less.
 memory_mb() {
   local file limit least
   least=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' "$1" 2>/dev/null) || true
   for file in "${@:2}"; do
     limit=$(cat "$file" 2>/dev/null) || continue
-    # More than 15 digits are no limit.
+    # A number of more than 15 digits means no limit.
     [[ $limit =~ ^[0-9]{1,15}$ ]] || continue
     limit=$((limit >> 20))
     [[ -n $least ]] && ((least < limit)) || least=$limit
@@ -33,8 +34,8 @@ memory_mb() {
   echo "$least"
 }
 
-# Lets cmake --build run fewer compilers where the memory does not suffice for as many as Ninja runs, which is two more
-# than there are processors. A number that the caller has set stays.
+# Lets cmake --build run fewer compilers if there is too little memory for as many as Ninja runs: two more than there
+# are processors. Does not change a number that the caller has set.
 limit_jobs() { # [MEMINFO LIMIT_FILE...]
   local memory jobs files
   [[ -z ${CMAKE_BUILD_PARALLEL_LEVEL-} ]] || return 0

@@ -10,7 +10,7 @@
 # Compiled files (ccache), marks of what clang-tidy has passed (lib/tidy.py), and what a test or scripts/cluster
 # obtains by itself, when it needs it, stay in the store, and every view may use them.
 
-# Links what the kinds of work in `works` need into the view, from the store, where it exists by now.
+# Links what the kinds of work in `works` need from the store into the view, as far as it already exists.
 show_in_view() {
   if for_work server; then
     show_server
@@ -41,7 +41,7 @@ show_library() {
   ln -sfnT "$folder" "$cache_dir/$server_name"
 }
 
-# use_view FOLDER: from here on this process, and what it calls, sees the cache through a new view there.
+# use_view FOLDER: from now on this process, and the programs that it calls, see the cache through a new view there.
 use_view() {
   mkdir -p "$1"
   printf '%s\n' "$store_dir" >"$1/view-of"

@@ -1,16 +1,16 @@
-"""Which commits the documents name that the history does not have. scripts/check-docs asks it."""
+"""Finds commits that the documents name but the history does not have, for scripts/check-docs."""
 import re
 import subprocess
 
 # Words that look like the name of a commit.
 NOT_COMMITS = {"ed25519"}
-# Code, and what scripts/bench writes: commits of runs keep the names that they had then.
+# Documents that are not checked: code, and the files of scripts/bench, in which the commit of a run keeps its old name.
 NOT_PROSE = re.compile(r"```.*?```|<!-- [^>]* written by .*?: end -->", re.S)
 NAME = re.compile(r"(?<![\w./-])(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7,40}(?![\w-])")
 
 
 def history(root):
-    """The ids of all commits; empty without a repository, or with a part of its history alone."""
+    """The ids of all commits; empty without a repository, or if only a part of its history is here."""
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False).stdout.split()
 
@@ -19,7 +19,7 @@ def history(root):
 
 
 def unknown(root, documents):
-    """(document, name) for each; documents: the text of each by its name."""
+    """Yields (document, name) of each unknown commit; `documents` has texts by their names."""
     commits = history(root)
     for document, text in documents.items() if commits else ():
         for name in NAME.findall(NOT_PROSE.sub("", text)):

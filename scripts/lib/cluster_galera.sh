@@ -19,8 +19,8 @@ prepare_galera() {
 
 galera_ports() { mapfile -t ports <"$dir/$1.ports"; }
 
-# In 11.8 the plugin wsrep_provider makes wsrep_provider_options read only, and has no variable for
-# gmcast.isolate, so that it is switched off.
+# In 11.8 the plugin wsrep_provider makes wsrep_provider_options read only, and has no variable for gmcast.isolate, so
+# the plugin is switched off.
 make_galera_nodes() {
   local node ports addresses="" separator=""
   for ((node = 1; node <= nodes; ++node)); do
@@ -50,8 +50,8 @@ is_synced() {
   state=$(galera_state "$1" 2>/dev/null) && [[ $state == Synced ]]
 }
 
-# A cluster whose nodes have all stopped is begun by the one that stopped last, or was killed as the
-# furthest one: its grastate.dat says so. A new one is begun by node 1.
+# A cluster whose nodes have all stopped has to be started by the node that stopped last, or that was the furthest when
+# it was killed: its grastate.dat says so. A new cluster is started by node 1.
 first_galera_node() {
   local node
   for ((node = 1; node <= nodes; ++node)); do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what cluster sets
-# The members of a group of MySQL's group replication on loopback, all of which write. Sourced by
-# cluster, after cluster_nodes.sh. The group's traffic is plain, as nothing of it leaves the machine.
+# The members of a group of MySQL's group replication on loopback, all of which write. Sourced by cluster, after
+# cluster_nodes.sh. The group's traffic is not encrypted, because it does not leave the machine.
 
 make_group_nodes() {
   local node name ports seeds
@@ -27,8 +27,8 @@ is_online() {
   state=$(group_state "$1" 2>/dev/null) && [[ $state == ONLINE,* ]]
 }
 
-# scripts/server has made the same mapping tables on each node. A node that is started for the first
-# time forgets these transactions: a group takes no member that has some of its own.
+# scripts/server has made the same mapping tables on each node. A node that is started for the first time forgets these
+# transactions: a group accepts no member that has transactions of its own.
 start_group_node() { # NODE
   local is_new=
   [[ -e $dir/$1/data ]] || is_new=1
@@ -50,7 +50,7 @@ has_all_of() { # NODE OTHER
   [[ $(node_sql "$1" "SELECT GTID_SUBSET('$(node_sql "$2" "SELECT @@gtid_executed")', @@gtid_executed)") == 1 ]]
 }
 
-# A group whose members have all stopped is begun by one that has every transaction of the others.
+# A group whose members have all stopped has to be started by a member that has every transaction of the others.
 first_group_node() {
   local node other
   for ((node = 1; node <= nodes; ++node)); do
@@ -80,11 +80,11 @@ rejoin_group_node() {
   join_group "$1"
 }
 
-# The member leaves the group, and takes no writes then.
+# The member leaves the group, after which it takes no writes.
 isolate_group_node() { node_sql "$1" "STOP GROUP_REPLICATION"; }
 
-# A member that the group has expelled tries to join it by itself, now and every five minutes: START
-# GROUP_REPLICATION is refused meanwhile.
+# A member that the group has expelled tries to join again by itself, at once and every five minutes: meanwhile START
+# GROUP_REPLICATION is refused.
 reconnect_group_node() {
   is_online "$1" || node_sql "$1" "STOP GROUP_REPLICATION"
   is_online "$1" || join_group "$1"

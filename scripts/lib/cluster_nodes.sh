@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what cluster sets
-# What the nodes of both kinds of cluster have in common: each is a private server of scripts/server
-# with options of its own, which stand in DIR/N.options, one a line. Sourced by cluster.
+# What the nodes of both kinds of cluster have in common: each is a private server of scripts/server with options of its
+# own in DIR/N.options, one per line. Sourced by cluster.
 
 load_cluster() {
   [[ -r $dir/cluster ]] || die "no cluster in $dir: make one with scripts/cluster start $dir"
@@ -16,7 +16,7 @@ run_server() {
   "$repo_dir/scripts/server" "$command" "$dir/$node" "$@"
 }
 
-# The node's options, and the ports that it has for good: its clients find it again.
+# Writes the node's options, with ports that it keeps, so that its clients find it again.
 write_node_options() { # NODE OPTION...
   local node=$1 free
   shift
@@ -39,7 +39,7 @@ node_runs() { run_server status "$1" >/dev/null 2>&1; }
 # node_sql NODE STATEMENT: the rows, without names of columns.
 node_sql() { run_server sql "$1" --batch --skip-column-names --execute "$2" </dev/null; }
 
-# wait_for SECONDS WHAT COMMAND...: until COMMAND succeeds; says every five seconds what it waits for.
+# wait_for SECONDS WHAT COMMAND...: waits until COMMAND succeeds, and says every five seconds for what it waits.
 wait_for() {
   local limit=$1 what=$2 started=$SECONDS beat=0
   shift 2

@@ -28,7 +28,7 @@ replicas_state() {
   fi
 }
 
-# Commits wait for replicas only when there are some: see demand_acknowledgments.
+# Commits do not wait for replicas before there are any: see demand_acknowledgments.
 make_primary() { # NODE
   node_sql "$1" "STOP SLAVE; RESET SLAVE ALL; SET GLOBAL rpl_semi_sync_slave_enabled = OFF;
     SET GLOBAL rpl_semi_sync_master_enabled = OFF; SET GLOBAL read_only = OFF;
@@ -37,7 +37,7 @@ make_primary() { # NODE
   echo "$1" >"$dir/primary"
 }
 
-# slave_pos: what the node has executed itself, as a primary, is not asked for again.
+# slave_pos: the node does not ask again for transactions that it has executed itself, as a primary.
 make_replica() { # NODE
   node_sql "$1" "SET GLOBAL read_only = ON; SET GLOBAL rpl_semi_sync_master_enabled = OFF;
     SET GLOBAL rpl_semi_sync_slave_enabled = ON; STOP SLAVE;
@@ -47,8 +47,8 @@ make_replica() { # NODE
     MASTER_PASSWORD = 'replica', MASTER_CONNECT_RETRY = 1, MASTER_USE_GTID = slave_pos; START SLAVE"
 }
 
-# scripts/server has made the same mapping tables on each node. A node that is started for the first
-# time forgets these transactions: a replica refuses what its primary does not know.
+# scripts/server has made the same mapping tables on each node. A node that is started for the first time forgets these
+# transactions: a replica must not have transactions that its primary does not have.
 start_replicas_node() { # NODE [OPTION...]
   local is_new=
   [[ -e $dir/$1/data ]] || is_new=1
@@ -71,7 +71,7 @@ start_replicas_nodes() {
   demand_acknowledgments
 }
 
-# From here on a commit of the primary is answered when a replica has it.
+# From now on the primary answers a commit only when a replica has it.
 demand_acknowledgments() {
   node_sql "$(cat "$dir/primary")" "SET GLOBAL rpl_semi_sync_master_enabled = ON"
 }
@@ -81,7 +81,7 @@ slave_status() { # NODE FIELD
   run_server sql "$1" --execute "SHOW SLAVE STATUS\G" </dev/null | sed -n "s/^ *$2: //p"
 }
 
-# A thread of replication that has ended does not begin again by itself: no wait helps.
+# A replication thread that has ended does not start again by itself, so waiting would not help.
 demand_thread() { # NODE IO|SQL
   local error
   [[ $(slave_status "$1" "Slave_$2_Running") == No ]] || return 0
@@ -89,8 +89,8 @@ demand_thread() { # NODE IO|SQL
   die "the $2 thread of node $1 does not run: ${error:-it was stopped}"
 }
 
-# Waits until these replicas, or all that run, have executed what the primary had at the beginning of
-# the wait: a primary under load is always a little ahead.
+# Waits until these replicas, or all that run, have executed what the primary had when the wait began, because a primary
+# under load is always a little ahead.
 wait_for_replicas() { # SECONDS [NODE...]
   local node primary position seconds=$1 asked=("${@:2}")
   primary=$(cat "$dir/primary")
@@ -111,7 +111,7 @@ has_executed() { # NODE POSITION
   [[ $(node_sql "$1" "SELECT MASTER_GTID_WAIT('$2', 1)") == 0 ]]
 }
 
-# The last transaction of each server that wrote to the node, where the primary does not have it.
+# Prints, for each server that wrote to the node, its last transaction if the primary does not have it.
 transactions_of_its_own() { # NODE
   local gtid state
   local -A has=()
@@ -123,10 +123,10 @@ transactions_of_its_own() { # NODE
   done
 }
 
-# A killed primary comes back as a replica. It may have written transactions to its binary log that no
-# replica has received, and that were acknowledged to nobody. With --init-rpl-role=SLAVE the server
-# rolls these back at its start, and cuts its binary log. A node that has more than the primary even
-# then (its commits did not wait for replicas) is refused and stopped.
+# A killed primary comes back as a replica. It may have written transactions to its binary log that no replica has
+# received, and that were acknowledged to nobody. With --init-rpl-role=SLAVE the server rolls these back at its start,
+# and cuts its binary log. A node that still has more than the primary (because its commits did not wait for replicas)
+# is refused and stopped.
 rejoin_replicas_node() {
   local more
   if [[ $1 == "$(cat "$dir/primary")" ]]; then
@@ -146,8 +146,8 @@ rejoin_replicas_node() {
   wait_for_replicas 120 "$1"
 }
 
-# A primary that still runs first gives all of its transactions to the replicas. When it is dead, the
-# replica that has received most has all that was acknowledged.
+# A primary that still runs first gives all of its transactions to the replicas. If it is dead, the replica that has
+# received most has all acknowledged transactions.
 promote_replicas_node() {
   local node primary replicas=()
   primary=$(cat "$dir/primary")

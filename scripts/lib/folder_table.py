@@ -1,12 +1,12 @@
-"""What the table of folders in docs/ARCHITECTURE.md says otherwise than the code. scripts/check-docs asks it."""
+"""Finds where the table of folders in docs/ARCHITECTURE.md differs from the code, for scripts/check-docs."""
 import re
 
-# What a folder may see besides other folders.
+# Words for what a folder may see besides other folders.
 NOT_FOLDERS = {"nothing", "the standard library", "the server", "OpenSSL"}
 
 
 def closed(folder, sees):
-    """What the folder sees, and what those folders see."""
+    """The folders that the folder sees, directly or through others."""
     found, rest = set(), set(sees[folder])
     while rest:
         found.add(one := rest.pop())

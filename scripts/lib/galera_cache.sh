@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what lib.sh sets
-# Obtains the provider that nodes of a Galera cluster load: that of the release of Debian which has the server,
-# unpacked into the cache. Sourced by cluster, after lib.sh and private_apt.sh.
+# Obtains the provider that nodes of a Galera cluster load, from the release of Debian that has the server, unpacked
+# into the cache. Sourced by cluster, after lib.sh and private_apt.sh.
 #
 # $store_dir/galera-RELEASE/prefix/usr/lib/galera/libgalera_smm.so
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The server of the chosen family that this machine runs, as opposed to the private servers of tests. It
-# refuses a library for another version, which would be built and installed for nothing: scripts that
-# make a library stop here. Sourced after lib.sh.
+# The server of the chosen family that this machine runs, as opposed to the private servers of tests. It refuses a
+# library for another version, which would be built and installed in vain, so scripts that make a library stop here.
+# Sourced after lib.sh.
 
 # The version of the installed server package; nothing if no package is installed.
 installed_server_package() {

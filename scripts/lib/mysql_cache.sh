@@ -2,11 +2,10 @@
 # Makes the cache of MySQL, as server_cache.sh makes MariaDB's. Sourced by bootstrap, after
 # server_cache.sh; the caller holds the lock.
 #
-# Debian's package mysql-source holds the source as Debian has configured it, so that nothing is
-# configured or generated here: source/ has the headers of the tree, build/ what CMake has made and what
-# libmysqlclient-dev has beside it. Both come from Debian sid, whose lists drop a version when the next one
-# comes: the files of the version with which the library was tested are then taken from the pool, which keeps
-# them for a while, and the cache keeps what is used.
+# Debian's package mysql-source holds the source as Debian has configured it, so that nothing is configured or generated
+# here: source/ has the headers of the tree, build/ what CMake has made and the other headers of libmysqlclient-dev.
+# Both come from Debian sid, whose lists drop a version when the next one comes: the files of the version with which the
+# library was tested are then taken from the pool, which keeps them for a while, and the cache keeps what is used.
 
 mysql_binaries=(mysql-server-core mysql-client-core)
 mysql_headers=(mysql-source libmysqlclient-dev)
@@ -16,7 +15,7 @@ mysql_libraries=(libaio1t64 libbsd0 libc6 libedit2 libgcc-s1 libgoogle-perftools
   liblzma5 libmd0 libnuma1 libprotobuf-lite32t64 libprotobuf32t64 libssl3t64 libstdc++6
   libtcmalloc-minimal4t64 libtinfo6 libtirpc3t64 libunwind8 libxxhash0 libzstd1 zlib1g)
 
-# The folders of the source with headers that the library includes, or that these include.
+# The folders of the source with headers that the library includes, directly or through others.
 mysql_source_folders=(include sql sql-common libs vector-common strings mysys storage/perfschema
   extra/rapidjson/include extra/unordered_dense)
 
@@ -29,7 +28,7 @@ mysql_in_the_lists() {
 mysql_versions() {
   local offered=''
   if [[ -n $wanted_version ]]; then
-    # The lists are read to their end first: an apt that was still at work would run beside that of the download.
+    # Reads the whole lists first, because an apt that still runs would collide with the apt of the download.
     [[ $wanted_version == *-* ]] || offered=$(installed_server_package; known_version; mysql_in_the_lists || true)
     full_version "$wanted_version" <<<"$offered"
     return
@@ -48,7 +47,7 @@ given_package() { # PACKAGE
   [[ -n $source ]] && find "$source" -maxdepth 1 -name "$1_*.deb" -print -quit | grep .
 }
 
-# Packages of $package_version: from the folder of --source, Debian's lists, or, as those of KIND in
+# Downloads packages of $package_version, from the folder of --source, Debian's lists or, with the checksums of KIND in
 # known_servers.tsv, the pool.
 download_mysql() { # KIND PACKAGE...
   local kind=$1 name given listed=''
@@ -68,7 +67,7 @@ download_mysql() { # KIND PACKAGE...
   done
 }
 
-# A newer library of the same name does as well; one whose name has gone from sid is that of the tested version.
+# A newer library of the same name will do; if sid has no library of that name any more, the tested version's is taken.
 download_mysql_libraries() {
   local name given offered wanted=()
   offered=$(private_apt apt-cache madison "${mysql_libraries[@]}" 2>/dev/null | awk '{ print $1 }') || true
@@ -98,7 +97,7 @@ pick_mysql_version() {
     mapfile -t versions < <(mysql_versions)
   fi
   for package_version in "${versions[@]}"; do
-    # The check comes before the minutes that the download takes.
+    # Checked first, because the download takes minutes.
     require_installed_server "$(upstream_version "$package_version")" "$package_version"
     [[ ! -e $(mysql_folder "$package_version")/env ]] || return 0
     rm -f "$apt_dir"/debs/*

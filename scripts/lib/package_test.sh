@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2154 # reads what test sets
-# Tests the packages: two builds give the same bytes, lintian finds no fault, the container's image serves
-# a row, and the packages live on a machine that has only apt. Sourced by test. Needs root (a chroot in namespaces of its own) and Debian's mirror.
+# Tests the packages: two builds give the same bytes, lintian finds no fault, the container's image serves a row, and the
+# packages live on a machine that has only apt. Sourced by test. Needs root (a chroot in namespaces of its own) and
+# Debian's mirror.
 
-# The address of Debian's packages, and of its security updates, as this machine's own apt has them.
+# Prints the address from which this machine's apt gets Debian's packages, or its security updates.
 mirror_of() { # SUITE
   apt-get indextargets --format '$(RELEASE) $(REPO_URI)' "Created-By: Packages" |
     awk -v suite="$1" '$1 == suite { print $2; exit }'
@@ -13,13 +14,13 @@ make_machine() { # FOLDER SUITE MIRROR
   debootstrap --variant=minbase --include=ca-certificates "$2" "$1" "$3" &&
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d" && chmod +x "$1/usr/sbin/policy-rc.d" &&
     cp /etc/resolv.conf "$1/etc/resolv.conf" &&
-    # A mirror may be a copy that is older than the lists of sid are valid.
+    # A mirror may be a copy whose lists of sid are no longer valid.
     echo 'Acquire::Check-Valid-Until "false";' >"$1/etc/apt/apt.conf.d/90-old-mirror" &&
     on_machine "$1" apt-get update
 }
 
-# The release's stock server with what it recommends. Where the release has moved on to a server whose source is
-# not to be had, the server is that of the version before.
+# Installs the release's stock server with the packages that it recommends. If the release has moved on to a version
+# whose source cannot be downloaded, installs the version before.
 install_server() { # FOLDER MIRROR
   local offered
   offered=$(on_machine "$1" apt-cache policy "$server_family-server-core" | sed -n 's/ *Candidate: //p')
@@ -28,7 +29,7 @@ install_server() { # FOLDER MIRROR
   else
     mkdir "$1/srv/server" "$1/srv/companions" && download_known binary "$1/srv/server" "$2" &&
       if [[ $server_family == mariadb ]]; then
-        # apt offers those of the newer server alone.
+        # apt offers only the companions of the newer server.
         download_known companion "$1/srv/companions" "$2" && download_known backup "$1/srv/companions" "$2"
       else
         download_known machine "$1/srv/server" "$2"
@@ -61,8 +62,8 @@ boot_machine() { # FOLDER
   [[ -e $1/srv/booted.ok ]]
 }
 
-# The image of packaging/Containerfile, of a machine without a server, with security updates and without; where
-# the release offers no server for which there is a library, of the machine with its server.
+# Tests the image of packaging/Containerfile, made from a machine without a server, with and without security updates;
+# if the release offers no server for which there is a library, from the machine with its server.
 run_container_tests() { # MACHINE SUITE MIRROR SECURITY
   local base list=$1/etc/apt/sources.list.d/security.list bases=("without security updates")
   [[ -z $4 ]] || bases+=("with security updates")
@@ -88,7 +89,7 @@ build_again_elsewhere() {
 
 run_package_tests() {
   local work suite=${server_release[$server_name]} mirror security in_package=(--server "${servers[0]}")
-  # One loader, built with the first server, is in front of the libraries of all lines of MariaDB.
+  # One loader, built with the first server, loads the right library for each line of MariaDB.
   if [[ $server_family == mysql ]]; then
     in_package=(--server "$server_name")
   elif [[ $server_name != "${servers[0]}" ]]; then
@@ -99,7 +100,7 @@ run_package_tests() {
   "$repo_dir/scripts/bootstrap" package-test
   "$repo_dir/scripts/package" "${in_package[@]}"
   work=$(mktemp -d /var/tmp/rowsocket-package-XXXXXX)
-  # shellcheck disable=SC2064 # the folder's present name
+  # shellcheck disable=SC2064 # the folder's name at this moment
   trap "rm -rf '$work'" EXIT
   run_step "building them again in another folder" "$repo_dir/dist/again.log" build_again_elsewhere ||
     die "the second build failed"

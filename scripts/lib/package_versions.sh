@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Which server, in which version, scripts/package builds for where --for asks. Sourced, behind lib.sh.
+# Finds out for which server, in which version, scripts/package --for builds. Sourced, after lib.sh.
 
-# apt_policy PACKAGE: what apt-cache policy says without apt's pin for Rowsocket; the administrator's own pins, in
-# the files beside it, count.
+# apt_policy PACKAGE: prints what apt-cache policy says without apt's pin for Rowsocket; the administrator's own pins,
+# in the other files, count.
 apt_policy() {
   local folder file
   folder=$(mktemp -d)
@@ -21,7 +21,7 @@ offered_core() { # mariadb|mysql
   apt_policy "$1-server-core" | sed -n 's/^ *Candidate: //p'
 }
 
-# The version of the server's package that --for means.
+# Prints the version of the server's package that --for means.
 version_for() { # now|next|VERSION
   local core=$server_family-server-core installed
   case $1 in
@@ -35,8 +35,8 @@ version_for() { # now|next|VERSION
   esac
 }
 
-# The name of this machine's server: the one that is installed, else MariaDB as apt offers it; the first of servers
-# where neither is one that the library is built for.
+# Prints the name of this machine's server: the installed one, otherwise MariaDB as apt offers it; the first of servers
+# if the library is built for neither.
 server_here() {
   local family version name
   for family in mariadb mysql ''; do

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The Debian packages that each kind of work needs. Sourced by bootstrap.
 
-# A library that Debian 13 has under another name, because its times have 64 bits there.
+# Prints the name of a library that Debian 13 has renamed, because its times have 64 bits there.
 renamed_package() { # NAME_IN_DEBIAN_12
   if [[ $(debian_release) == bookworm ]]; then echo "$1"; else echo "$1t64"; fi
 }
@@ -18,9 +18,9 @@ packages_for() {
       # To obtain and unpack the server's source.
       echo ca-certificates xz-utils
       ;;
-    # What the server's own build asks for, where Debian's build of its version is not to be had.
+    # What the server's own build needs, if Debian's build of its version cannot be downloaded.
     configure) echo bison pkg-config libncurses-dev libpcre2-dev liburing-dev libaio-dev ;;
-    # The server's programs load or call these at run time.
+    # Libraries that the server's programs load, and programs that they call, at run time.
     server)
       echo patchelf libnuma1 libsystemd0 liblz4-1 libzstd1 libedit2 libncurses6 libpcre2-8-0 liburing2 zlib1g perl python3
       renamed_package libaio1
@@ -57,7 +57,7 @@ missing_packages() {
       sed -nE 's/ (install|hold) ok installed$//p' | sort -u)
 }
 
-# Seconds that another apt-get may hold its locks.
+# For so many seconds another apt-get may hold its locks.
 apt_lock_s=300
 
 is_root() { ((EUID == 0)); }
@@ -96,8 +96,8 @@ refresh_package_lists() {
   printf '%s\n' "$output"
 }
 
-# The first file that an `apt-get update` could not fetch, with the reason: it warns of it, and succeeds, also where
-# nothing could be fetched. Prints nothing where all is there.
+# The first file that an `apt-get update` could not fetch, with the reason: apt-get only warns, and succeeds even if
+# nothing could be fetched. Prints nothing if all is there.
 not_fetched() { # LOG
   sed -n '/^W: Failed to fetch /{s///p;q}' "$1"
 }
@@ -114,7 +114,7 @@ install_missing_packages() {
   if ! is_root; then
     command -v sudo >/dev/null ||
       die "as root, install these packages, then run this again: ${missing[*]}"
-    # sudo asks for a password here, where the user sees it, and not behind a log file.
+    # sudo asks for a password here, where the user sees it, and not in a log file.
     { sudo true && sudo -n true; } ||
       die "sudo is refused, or asks each time: as root, install these packages: ${missing[*]}"
   fi

@@ -2,12 +2,12 @@
 # apt-get with lists of its own, so that server binaries and server source of one version can be
 # fetched without touching the machine's configuration. Sourced by bootstrap.
 #
-# The sources are the machine's own entries for Debian's suites, with deb-src added to each; entries for
-# another release of Debian name the same places.
+# The sources are the machine's own entries for Debian's suites, with deb-src added to each; the entries for another
+# release of Debian have the same addresses.
 
 apt_dir=$store_dir/apt.partial
 
-# The suites of this machine's release that are read: sid has no updates of its own.
+# Prints the suites to read for a release: sid has no updates of its own.
 suites_wanted() { # RELEASE
   local codename
   codename=$(host_release)
@@ -88,10 +88,10 @@ write_private_sources() {
     die "found no entry for Debian $codename in /etc/apt/sources.list or sources.list.d"
 }
 
-# Set where the lists are older than they say that they are valid.
+# Set if the lists are out of date by their own words.
 private_apt_options=()
 
-# What the programs say is searched, so they say it in English.
+# The output of the programs is searched, so it has to be English.
 private_apt() {
   local program=$1
   shift
@@ -119,7 +119,7 @@ prepare_private_apt() {
   echo "$$ $release" >"$apt_dir/lists-of"
 }
 
-# One list that cannot be fetched, of a mirror that others stand in for, is no reason to end.
+# A list that one mirror does not give is no reason to stop, because others stand in for that mirror.
 require_private_lists() {
   local lacking
   lacking=$(not_fetched "$apt_dir/log")
@@ -163,7 +163,7 @@ server_package_versions() {
   } | grep -F "1:${server_name#*-}." | awk '!seen[$0]++'
 }
 
-# The first place that apt has for the server's release.
+# Prints the first address that apt has for the server's release.
 private_pool() {
   private_apt apt-get indextargets --format '$(REPO_URI)' "Codename: ${server_release[$server_name]}" | head -n 1
 }

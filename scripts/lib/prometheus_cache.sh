@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what bootstrap sets
-# Obtains, once, Prometheus, promtool and the exporter for Redis, by which the tests judge alerts, the dashboard
-# and INFO. Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
+# Obtains, once, Prometheus, promtool and the exporter for Redis, with which the tests check alerts, the dashboard and
+# INFO. Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
 #
 # $cache_dir/prometheus-VERSION.RECIPE/
 #                             prefix/   Debian's programs, unpacked: the package would start a service on the

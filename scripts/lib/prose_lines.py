@@ -1,11 +1,11 @@
-"""Which lines of a document are too long to be read beside a change of them. scripts/check-docs asks it."""
+"""Finds the lines of a document that are too long to be read in a diff, for scripts/check-docs."""
 import re
 
 CHARACTERS_MAX = 120
 
 
 def too_long(text):
-    """The numbers of the lines of prose that are too long; a table, an image and code may be as wide as they are."""
+    """The numbers of the lines of prose that are too long; a table, an image and code may have any width."""
     is_code = False
     for number, line in enumerate(text.splitlines(), 1):
         is_fence = line.lstrip().startswith("```")

@@ -1,7 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shares its variables with bootstrap
-# Makes the cache of one server version: the headers, with which the library is built, and, where a private
-# server is wanted, binaries and a pristine data directory. Sourced by bootstrap, after private_apt.sh; the
-# caller holds the lock.
+# Makes the cache of one server version: the headers, with which the library is built, and, for a private server,
+# binaries and a pristine data directory. Sourced by bootstrap, after private_apt.sh; the caller holds the lock.
 #
 # $cache_dir/server-VERSION.RECIPE/
 #                             source/   the headers of the version's source, and what its clients' parts need
@@ -25,17 +24,18 @@ declare -A server_libraries=(
     libnuma1 libpcre2-8-0 libssl3t64 libstdc++6 libsystemd0 libtinfo6 liburing2 libzstd1 zlib1g"
 )
 
-# Those of Debian 12 that later releases do not have, under the name by which its programs load them.
+# Libraries of Debian 12 that later releases do not have, by the name under which its programs load them.
 server_libraries_gone=(libaio1)
 
 plugins_left_out=(MROONGA ROCKSDB SPIDER CONNECT OQGRAPH SPHINX COLUMNSTORE S3 AUTH_PAM
   AUTH_GSSAPI CRACKLIB_PASSWORD_CHECK)
 
-# What the library is built with, and the client of the bundled plugin, which its tests compare with.
+# The parts of the source with which the library is built, and the client of the bundled plugin, with which its tests
+# compare.
 source_kept=(VERSION include sql wsrep-lib plugin/auth_ed25519 plugin/handler_socket)
 
-# The headers that the server's own build generates, and Debian's package that has them as Debian's build of
-# the server made them.
+# The headers that the server's own build generates, and Debian's package that has them from Debian's build of the
+# server.
 generated_headers=(my_config.h mysql_version.h mysqld_error.h)
 generated_package=libmariadbd-dev
 
@@ -49,8 +49,8 @@ version_of_source() {
   sed -nE 's/^MYSQL_VERSION_(MAJOR|MINOR|PATCH)=([0-9]+).*/\2/p' "$1/VERSION" | paste -sd.
 }
 
-# Takes the folder or archive of --source, and sets $package_version: the version of the installed
-# package if it has the same x.y.z, else x.y.z alone.
+# Takes the folder or archive of --source, and sets $package_version: the version of the installed package if it has the
+# same x.y.z, otherwise only x.y.z.
 take_given_source() {
   local folder=$apt_dir/given installed
   mkdir -p "$folder"
@@ -73,8 +73,8 @@ take_given_source() {
 pick_version() {
   local version versions offered
   require_version_of_the_line
-  # scripts/package --for hands on x.y.z where the machine's own apt does not have it. The lists are read to their end
-  # first: an apt that was still at work would run beside that of the download.
+  # scripts/package --for passes x.y.z on if the machine's own apt does not have it. Reads the whole lists first,
+  # because an apt that still runs would collide with the apt of the download.
   if [[ -n $wanted_version && $wanted_version != *-* ]]; then
     offered=$(known_version; server_package_versions || true)
     wanted_version=$(full_version "$wanted_version" <<<"$offered")
@@ -108,8 +108,8 @@ pick_version() {
   die "no MariaDB ${server_name#*-} whose source can be downloaded; is the network up?"
 }
 
-# Whether a library for the tested version is of use: it is asked for, or no server of its line is installed in
-# another version.
+# Whether a library for the tested version is useful: it was asked for, or no server of its line is installed in another
+# version.
 known_version_may_do() {
   [[ -n $wanted_version || -n ${ROWSOCKET_ANOTHER_SERVER-} || $(installed_server_package) != 1:"${server_name#*-}".* ]] ||
     fits_installed_server "$(upstream_version "$(known_version)")"
@@ -132,14 +132,14 @@ TEXT
   die "there can be no library for MariaDB $upstream now"
 }
 
-# Whether the server is of another release of Debian than this machine: "later" or "earlier".
+# Whether the server is of a "later" or "earlier" release of Debian than this machine.
 server_is_of() {
   local own=${release_number[$(host_release)]-0} its=${release_number[${server_release[$server_name]}]}
   if [[ $1 == later ]]; then ((its > own)); else ((its < own)); fi
 }
 
-# A server of a later release runs with all libraries of that release. One of an earlier release has to run with
-# this machine's, since the library that is built here wants them; they still have what it asks for.
+# A server of a later release runs with all libraries of that release. A server of an earlier release has to run with
+# this machine's, because the library that is built here needs them; they still have all that the server needs.
 libraries_beside_server() {
   if server_is_of later; then
     echo "${server_libraries[${server_release[$server_name]}]}"
@@ -158,7 +158,7 @@ unpack_binaries() {
   mv prefix.partial prefix
 }
 
-# Lets the programs find the libraries that are unpacked beside the server. Runs in the server's folder of the cache.
+# Lets the programs find the libraries that are unpacked next to the server. Runs in the server's folder of the cache.
 use_libraries_beside() { # FOLDER_OF_THE_PROGRAMS FOLDER_OF_THE_LIBRARIES_NOW
   local file folder
   if server_is_of later; then
@@ -213,7 +213,7 @@ download_generated() {
   fi
 }
 
-# The package's headers stand before the library of some hundred MB, which is not unpacked.
+# The package's headers come before the library of some hundred MB, which is not unpacked.
 unpack_generated() {
   local debs=("$apt_dir/debs/$generated_package"_*.deb) folder=./usr/include/mariadb/server
   rm -rf build.partial && mkdir -p build.partial/include build.partial/sql &&
@@ -223,7 +223,7 @@ unpack_generated() {
     touch build.partial/.complete && mv build.partial build
 }
 
-# Headers of Debian's own build, in seconds; fails where Debian's build of this version is not to be had.
+# Obtains the headers of Debian's own build, in seconds; fails if Debian's build of this version cannot be downloaded.
 take_generated_headers() {
   [[ $package_version == *-* ]] && [[ -z $source ]] || return 1
   [[ -e build/.complete ]] ||
@@ -259,7 +259,7 @@ build_headers() {
   touch build/.complete
 }
 
-# Leaves of the source what the library and its tests use. An interruption leaves no source, which is then
+# Removes from the source all that the library and its tests do not use. An interruption leaves no source, which is then
 # obtained again.
 keep_of_source() {
   local part
@@ -296,7 +296,8 @@ upstream_version() {
   echo "${version%%-*}"
 }
 
-# full_version VERSION: the first of the versions on the input, one a line, that a bare x.y.z means; else what is given.
+# full_version VERSION: prints the first of the versions on the input, one per line, that a bare x.y.z means; otherwise
+# VERSION itself.
 full_version() {
   local version
   if [[ -n $1 && $1 != *-* ]]; then
@@ -307,7 +308,7 @@ full_version() {
   echo "$1"
 }
 
-# A version of another line would have its cache under this server's name.
+# The cache of a version of another line would get this server's name.
 require_version_of_the_line() {
   [[ -z $wanted_version || $(upstream_version "$wanted_version") == "${server_name#*-}".* ]] ||
     die "$wanted_version is no version of $server_name: --server names one of ${servers[*]}"
@@ -345,18 +346,18 @@ make_server_cache() {
     prepare_private_apt "${server_release[$server_name]}"
     pick_version
   fi
-  # The check comes before the minutes that the download takes.
+  # Checked first, because the download takes minutes.
   require_installed_server "$(upstream_version "$package_version")" "$package_version"
   server_dir=$cache_dir/server-${package_version#*:}.$cache_recipe
   mkdir -p "$server_dir"
   cd "$server_dir" || die "cannot enter $server_dir"
   if [[ ! -e env ]]; then
     rm -rf ./*.partial
-    # A source that the caller gives is whole, and is moved here once.
+    # A source that the caller gives is complete, and is moved here only once.
     [[ -e source || -n $source ]] || run_step "unpacking its headers" unpack.log unpack_source "${source_kept[@]}" ||
       die "the server's source could not be unpacked"
     if ! take_generated_headers; then
-      # The server's own build, for one more minute or two, wants the whole source.
+      # The server's own build, which takes another minute or two, needs the whole source.
       rm -rf source build
       run_step "unpacking the source" unpack.log unpack_source || die "the server's source could not be unpacked"
       build_headers

@@ -25,13 +25,14 @@ user_option() {
   ((found == 0)) && printf '%s\n' "$value"
 }
 
-# The port that the documents' examples use, where it is free and start has not lost such ports, else the other one.
+# Prints the port that the documents' examples use if it is free and start has not lost such ports, otherwise the other
+# one.
 documented_or() { if [[ -z ${leaves_documented_ports-} ]] && port_is_free "$1"; then echo "$1"; else echo "$2"; fi; }
 
-# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller chose
-# any of them but RESP's: only the caller can change a port that is taken then. With ROWSOCKET_DOCUMENTED_PORTS, the ports
-# of the documents where they are free; waits_for_resp=1 if RESP's is one that the caller has not chosen, because start
-# does not wait for one that the caller has.
+# Sets: sql_port hs_port hs_port_wr memcached_port resp_port (0: none, as installed), and ports_fixed=1 if the caller
+# chose any of them but RESP's: only the caller can then change a taken port. With ROWSOCKET_DOCUMENTED_PORTS, takes the
+# ports of the documents if they are free. Also sets waits_for_resp=1 if the caller has not chosen RESP's port, because
+# start does not wait for one that the caller has chosen.
 choose_ports() {
   local name fixed free
   waits_for_resp=0

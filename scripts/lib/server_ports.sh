@@ -5,8 +5,8 @@
 # unseen: the server then fails to bind, and start tries other ports.)
 port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# claim_port PORT [DIR]: whether the port belongs to no other folder; makes it DIR's for as long as DIR
-# exists. A node of a cluster comes back to its ports, and listens on some of them only now and then.
+# claim_port PORT [DIR]: whether the port belongs to no other folder; makes it DIR's for as long as DIR exists. A node
+# of a cluster uses its ports again when it comes back, and does not listen on all of them all the time.
 claim_port() {
   local file=$cache_dir/ports/$1 owner=''
   [[ ! -s $file ]] || owner=$(<"$file")
@@ -14,14 +14,14 @@ claim_port() {
   [[ -n ${2-} ]] || return 0
   mkdir -p "$cache_dir/ports" || die "cannot make the folder $cache_dir/ports"
   rm -f "$file"
-  # Where another process is faster, its note is there.
+  # If another process was faster, its note is there.
   (set -o noclobber && echo "$2" >"$file") 2>/dev/null && return
   [[ -s $file ]] || die "cannot write $file: is the disk full?"
   return 1
 }
 
-# free_ports COUNT [DIR]: prints COUNT different ports, which are DIR's from then on. They are below the
-# range that the kernel gives to outgoing connections, so that no such connection can sit on one of them.
+# free_ports COUNT [DIR]: prints COUNT different ports, which belong to DIR from then on. They are below the range that
+# the kernel gives to outgoing connections, so that no such connection can sit on one of them.
 free_ports() {
   local count=$1 port chosen=" "
   while ((count > 0)); do
@@ -53,8 +53,8 @@ process_listens() {
     esac
   done
   [[ $missing != " " ]] || return 0
-  # Without CAP_SYS_PTRACE, as in a container, root cannot read which sockets a process of another user has. A
-  # server always has one, so that nothing found means this: any process's listener on the port then counts.
+  # Without CAP_SYS_PTRACE, as in a container, root cannot read which sockets a process of another user has. A server
+  # always has one, so that finding nothing means that: any process's listener on the port then counts.
   owned=$(find "/proc/$pid/fd" -lname 'socket:*' -printf ' %l ' 2>/dev/null) || true
   while read -r hex inode; do
     [[ -n $owned && $owned != *" socket:[$inode] "* ]] || missing=${missing// $hex / }

@@ -17,8 +17,8 @@ is_our_server() {
   [[ " ${arguments[*]} " == *" --datadir=$dir/data "* ]]
 }
 
-# Whether the process is a part of the kernel, by the flag PF_KTHREAD: it has no arguments, and never ends. After a new
-# start of the machine one may have the number of an earlier server.
+# Whether the process is a part of the kernel, by the flag PF_KTHREAD: it has no arguments, and never ends. After a
+# restart of the machine such a process may have the number of an earlier server.
 is_kernel_thread() { # STAT_FILE
   local stat fields
   stat=$(cat "$1" 2>/dev/null) || return 1
@@ -27,8 +27,8 @@ is_kernel_thread() { # STAT_FILE
   ((${fields[6]-0} & 0x200000))
 }
 
-# Whether threads of a process that is ending are left: they have its files and ports until the last of them is
-# gone, when its memory, and with it its arguments, is gone already.
+# Whether threads of a process that is ending are left: they keep its files and ports until the last of them is gone,
+# although its memory, and with it its arguments, is gone already.
 is_ending() { # PID
   local pid=$1 state tasks
   [[ $pid =~ ^[0-9]+$ && -r /proc/$pid/cmdline && -z $(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline") ]] || return 1
@@ -75,9 +75,9 @@ choose_user() {
 
 as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
 
-# With ROWSOCKET_SPARSE_DATA what is zero in the files, most of the log, is left out: the tests make hundreds of
-# such directories, and every fsync would wait until their 100 MB are on the disk. A benchmark's log is written
-# whole, so that no commit has to allocate a part of it.
+# With ROWSOCKET_SPARSE_DATA zeros in the files, which are most of the log, take no room on the disk: the tests make
+# hundreds of such directories, and every fsync would wait until their 100 MB are on the disk. A benchmark's log is
+# written in full, so that no commit has to allocate a part of it.
 make_data_directory() {
   local sparse=never
   [[ ! -e $dir/data ]] || return 0
@@ -141,10 +141,10 @@ server_arguments() {
     --log-error="$dir/error.log" --bind-address=127.0.0.1 --port="$sql_port"
     --character-set-server=utf8mb4 --collation-server=utf8mb4_general_ci
     --innodb-adaptive-hash-index=ON)
-  # MySQL takes this option back for no later one.
+  # In MySQL no later option can take this one back.
   [[ " ${user_options[*]} " == *" --skip-name-resolve=OFF "* ]] || arguments+=(--skip-name-resolve)
   if [[ $server_family == mysql ]]; then
-    # As MariaDB has it: no binary log, unless the caller's options ask for one.
+    # As in MariaDB, there is no binary log unless the caller's options ask for one.
     arguments+=(--skip-log-bin --innodb-redo-log-capacity=96M --secure-file-priv=NULL --mysqlx=OFF
       --log-error-verbosity=3
       --auto-generate-certs=OFF --caching-sha2-password-auto-generate-rsa-keys=OFF)
@@ -165,7 +165,7 @@ server_arguments() {
 # The server is detached, with a session of its own and none of this script's open files: otherwise a
 # reader of this script's output would wait for the server to end.
 launch() {
-  # A MySQL that was killed leaves this file, and the next one ends where the old one is still a zombie.
+  # A MySQL that was killed leaves this file, and the next server does not start while the old one is still a zombie.
   rm -f "$sql_socket.lock"
   (
     exec </dev/null >>"$dir/error.log" 2>&1
@@ -190,8 +190,8 @@ sql() {
     --default-character-set=utf8mb4 "$@"
 }
 
-# How many plugins are asked for and not active; resp is asked for where choose_ports has chosen its port. Fails where
-# the server does not answer.
+# Prints how many plugins are wanted but not active; resp is wanted if choose_ports has chosen its port. Fails if the
+# server does not answer.
 missing_plugins() {
   local wanted=1 names="'handlersocket'"
   [[ -S $sql_socket ]] || return 1
@@ -204,8 +204,8 @@ missing_plugins() {
     2>/dev/null </dev/null
 }
 
-# Gives daemon_memcached its first mapping tables. A server that cannot be written to keeps its tables.
-# scripts/cluster sets ROWSOCKET_KEEP_TABLES for a node that comes back: its tables are the cluster's.
+# Gives daemon_memcached its first mapping tables. A server that takes no writes keeps its tables. scripts/cluster sets
+# ROWSOCKET_KEEP_TABLES for a node that comes back: its tables are the cluster's.
 install_mapping_tables() {
   [[ $plugin == rowsocket && -z ${ROWSOCKET_KEEP_TABLES-} ]] || return 0
   sql <"$repo_dir/packaging/innodb_memcache.sql" >/dev/null 2>&1 || true
@@ -221,7 +221,7 @@ listeners_are_up() {
   process_listens "$pid" "${wanted[@]}"
 }
 
-# What the log says of a plugin that will never be there, in the words of each server.
+# What the log says, in each server's words, of a plugin that will never be active.
 plugin_failures="Can't open shared library|init function returned error|Plugin '.*' registration as a .* failed"
 
 # Waits until the server answers on all its sockets but that of a RESP whose port the caller has chosen. Sets failure when
@@ -253,7 +253,7 @@ wait_until_ready() {
       return 1
     fi
     sleep 0.1
-    # It may refuse a statement behind one that it has answered.
+    # It may refuse a statement right after one that it has answered.
     missing=$(missing_plugins) || missing=1
   done
   limit=$((SECONDS + 10))
@@ -311,7 +311,7 @@ start_once() {
   launch
   if wait_until_ready; then
     install_mapping_tables
-    # `set -e` does not hold here, because start_server asks how this ends.
+    # `set -e` has no effect here, because start_server checks the result of this function.
     write_env && return 0
     failure="$dir/env could not be written"
   fi
@@ -338,7 +338,7 @@ start_server() {
       exit 1
     fi
     say "  a port was taken meanwhile; trying others"
-    # A port of the documents that is bound and has no listener looks free each time.
+    # A port of the documents that is bound, but has no listener, would look free each time.
     ((tries_left > 3)) || leaves_documented_ports=1
   done
   trap - INT TERM HUP
@@ -346,7 +346,7 @@ start_server() {
 
 # --- End ---
 
-# Whether the process is gone and has left its own pid file behind, which a shutdown removes.
+# Whether the process is gone without having removed its pid file, as a shutdown does.
 died_by_itself() { [[ -e $dir/run/$server_program.pid ]]; }
 
 end_server() { # SIGNAL SECONDS_MAX

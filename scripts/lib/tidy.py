@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""clang-tidy over the files that are named, except for those that it has passed as they are.
+"""Runs clang-tidy over the named files, except those that have passed unchanged before.
 
 Files that are compiled as one (docs/adr/0029) are read as one, which takes a fifth of the time. The compiler then reads
-each of them by itself: a file that lacks an include, or leans on a name of its neighbor, does not pass.
+each of them separately: a file that lacks an include, or uses a name of its neighbor, does not pass.
 
-What passes leaves an empty file in the folder `--passed`, whose name is a hash of all that has been read: the text of
-the files and of each header that they include, the compiler's command, the checks, and the version of clang-tidy.
+Files that pass leave an empty file in the folder `--passed`, whose name is a hash of all that was read: the text of the
+files and of each header that they include, the compiler's command, the checks, and the version of clang-tidy.
 """
 import argparse
 import concurrent.futures
@@ -39,7 +39,7 @@ def files_read(entry):
 
 
 def key(entry, tool_hash):
-    """Independent of where the checkout is, so that another one's results count."""
+    """The hash, which does not depend on the checkout's folder, so that results of another checkout count."""
     whole = hashlib.sha256(tool_hash)
     whole.update(entry["command"].replace(str(REPO), "").encode())
     for name in files_read(entry):
@@ -57,7 +57,7 @@ def sources_of(entry, commands):
 
 
 def run(command):
-    """Whether the command succeeds. What it says otherwise is printed."""
+    """Whether the command succeeds. If it fails, its output is printed."""
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         print(done.stdout, end="", flush=True)
@@ -65,7 +65,7 @@ def run(command):
 
 
 def include_options(entry):
-    """What of the compiler's command says how the file is read; the rest are options of g++."""
+    """The part of the compiler's command that says how to read the file; the rest are options of g++."""
     words = shlex.split(entry["command"])
     return [word for before, word in zip(["", *words], words)
             if word.startswith(("-I", "-D", "-std", "-isystem")) or before == "-isystem"]

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # reads what bootstrap sets
-# Obtains, once, a Valkey for scripts/bench --resp: Debian 12 has none, so it comes from a later release, with that
-# release's libraries beside it. Sourced by bootstrap, after server_cache.sh; the caller holds the lock.
+# Obtains, once, a Valkey for scripts/bench --resp: Debian 12 has none, so it comes from a later release, together with
+# that release's libraries. Sourced by bootstrap, after server_cache.sh; the caller holds the lock.
 #
 # $cache_dir/valkey-VERSION.RECIPE/
 #                             prefix/   Debian's program and its libraries, unpacked

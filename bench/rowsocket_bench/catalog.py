@@ -6,7 +6,7 @@ from .model import Case, Entry, Target
 OURS, BUNDLED, MEMCACHED, NULL = "ours", "bundled", "memcached", "null server"
 PREPARED, TEXT = "SQL prepared", "SQL text"
 
-# The kernel samples user time with its tick, so windows are longer where user time is judged.
+# The kernel samples user time with its tick, so windows are longer in cases that judge user time.
 LONG_S, SHORT_S = 1.5, 0.7
 
 
@@ -137,12 +137,12 @@ def connections():
 
 
 def canonical():
-    """All cases in the order of measuring: systems that few cases need come last."""
+    """All cases in the order in which they are measured: systems that few cases need come last."""
     return [*reads(), *several_rows(), *connections(), *writes()]
 
 
 def flat(cases):
-    """Cases by id. Raises an error where two cases have the same id."""
+    """Cases by id. Raises an error if two cases have the same id."""
     found = {}
     for case in cases:
         assert case.id not in found, case.id

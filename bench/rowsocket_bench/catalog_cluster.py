@@ -1,5 +1,5 @@
-"""A Galera cluster of three nodes: durable decrements of one row, and updates of random rows, through one
-node and through all three. A primary with two replicas: finds beside its writes, and how soon replicas see these."""
+"""A Galera cluster of three nodes: durable decrements of one row, and updates of random rows, through one node and
+through all three. A primary with two replicas: finds while it writes, and how soon replicas see its writes."""
 
 from . import dataset, galera, loads, replicas
 from .catalog import OURS, at_least

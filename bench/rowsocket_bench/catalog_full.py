@@ -38,9 +38,9 @@ def size(plan):
 
 
 def open_loop():
-    """The same rate for all systems, below the most that the slowest can do, so that latencies are
-    comparable. A request is late from the moment at which it was due. There are many short rounds: where the
-    host takes a core away for a hundredth of a window, the window's p99 is the host's."""
+    """The same rate for all systems, below what the slowest can do, so that latencies are comparable. The latency of a
+    request counts from the moment at which it was due. There are many short rounds, because a host that takes a core
+    away for a hundredth of a window sets the window's p99."""
     def fixed(entry, rate):
         load = entry.loads[0]
         return dataclasses.replace(entry, loads=(dataclasses.replace(
@@ -77,7 +77,7 @@ def small_buffer_pool():
 
 
 def settings():
-    """The gain of each of the server's settings: the same work with and without it."""
+    """The gain of each setting of the server: the same work with and without it."""
     def both(name, title, load, *variants, **more):
         updates = "update" in title
         entries = [Entry("as recommended", "ours/as-recommended" if updates else "ours", (load,))]
@@ -89,7 +89,7 @@ def settings():
     yield both("ahi", "adaptive hash index: finds, 30 x 16", loads.find(30, 16), *ahi)
     yield both("ahi-in", "adaptive hash index: 16 keys in one request, 30 x 1",
                loads.find_in(30, 1, 16), *ahi)
-    # The rows' changes lock the part of the hash index, for which finds of the other table wait.
+    # Changes of the rows lock a part of the hash index, for which finds of the other table wait.
     yield Case("S-ahi-insert", "adaptive hash index: finds, 30 x 16, beside 64 inserts", tuple(
         Entry(label, system, (loads.find(30, 16), loads.insert(64)), ("TRUNCATE TABLE sink",))
         for label, system in (("as recommended", "ours"), *((name, f"ours/{of}") for name, of in ahi))),

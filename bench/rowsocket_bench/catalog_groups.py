@@ -1,5 +1,5 @@
-"""Purchases: a decrement of a hot row above a guard and an order with AUTO_INCREMENT and two more indexes, as one group,
-beside the same as SQL's procedure and as four statements, and beside their parts."""
+"""Purchases: a decrement of a hot row above a guard and an order with AUTO_INCREMENT and two more indexes, as one
+group, compared with the same work as a procedure of SQL and as four statements, and with its parts."""
 
 from . import loads
 from .catalog import NULL, OURS, at_least, at_most

@@ -45,7 +45,7 @@ TARGETS = {
 
 def curve():
     for connections in CONNECTIONS:
-        # Thousands of SQL connections need a while until all of them send requests.
+        # It takes a while until thousands of SQL connections all send requests.
         crowd = connections >= 1024
         yield Case(f"H-{connections}", f"one hot row, {connections} connections x 1",
                    all_systems(connections), TARGETS.get(connections, ()), "H", "hot", connections,

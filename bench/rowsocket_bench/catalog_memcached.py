@@ -19,7 +19,7 @@ def ours(load, system="ours"):
 
 
 def theirs(load):
-    """A set changes another server than gets read from, so that gets find the rows that they expect."""
+    """Sets go to another server than gets, so that gets find the rows that they expect."""
     writes = load.workload in ("mc-set", "mc-mixed")
     return Entry(MEMCACHED, "memcached-written" if writes else "memcached", (load,))
 

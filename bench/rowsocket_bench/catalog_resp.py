@@ -1,5 +1,5 @@
-"""The RESP port beside Redis and Valkey: the same commands on the same keys, rows here and hashes and texts there; and
-beside HandlerSocket's requests for the same rows."""
+"""The RESP port compared with Redis and Valkey: the same commands on the same keys, which are rows here, and hashes and
+texts there; and with HandlerSocket's requests for the same rows."""
 
 from . import loads, redis_servers as redis
 from .catalog import OURS, at_least
@@ -10,7 +10,7 @@ SYSTEM = "ours/resp"
 HANDLERSOCKET, MEMCACHED_PORT, STORE = "ours, HandlerSocket", "ours, memcached", "ours, store"
 REDIS, VALKEY, VALKEY_THREADS = "Redis", "Valkey", "Valkey, 2 io-threads"
 PEERS = (REDIS, VALKEY, VALKEY_THREADS)
-# One client of a web server that shares its connection among its callers is 4 x 50.
+# Connections x requests in flight; a web server's client that shares its connections among callers is 4 x 50.
 READ_SHAPES = ((30, 1), (200, 1), (4, 50), (30, 16))
 WRITE_SHAPES = ((64, 1), (4, 50), (30, 16))
 # In requests/s of HandlerSocket's find of the same row.

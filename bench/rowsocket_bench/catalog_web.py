@@ -1,5 +1,5 @@
-"""One web server's client: few connections, each shared by many callers, beside as many connections with one request;
-and what a request costs on one core and on all."""
+"""One web server's client: few connections, each shared by many callers, compared with as many connections with one
+request each; and the cost of a request on one core and on all."""
 
 from . import loads
 from .catalog import BUNDLED, OURS, at_least
@@ -43,7 +43,7 @@ def web():
 
 
 def by_cores():
-    """What the server's cores take from each other."""
+    """How much the server's cores slow each other down."""
     fill = (f"UPDATE stock SET stock = {LARGE_STOCK} WHERE id = 1",)
     for name, title, load, more in (
             ("find-30x1", "finds, 30 x 1", loads.find(30, 1), ()),

@@ -1,4 +1,4 @@
-"""A certificate of its own for the servers of a run, made with openssl."""
+"""A certificate for the servers of one run, made with openssl."""
 
 import dataclasses
 import pathlib
@@ -12,8 +12,8 @@ class Certificate:
 
 
 def make(folder):
-    """A new one in this folder, by an elliptic key, as short-lived as the run. Servers of other users read
-    both files, so that nothing else may be signed with the key."""
+    """Makes a certificate in this folder, with an elliptic key, valid about as long as the run. Servers that run as
+    other users read both files, so the key must not sign anything else."""
     made = Certificate(folder / "certificate.pem", folder / "key.pem")
     if not made.key.exists():
         subprocess.run(

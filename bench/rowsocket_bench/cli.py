@@ -136,7 +136,7 @@ def measure(options):
 
 
 def end_orderly_on_signals():
-    """SIGTERM and SIGHUP end the servers as Ctrl-C does."""
+    """Makes SIGTERM and SIGHUP stop the servers, as Ctrl-C does."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup
             signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))

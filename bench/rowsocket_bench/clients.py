@@ -1,4 +1,4 @@
-"""Load generators of others: mysqlslap, sysbench and redis-benchmark, as a check of rowsocket-load. Their output
+"""Other projects' load generators, mysqlslap, sysbench and redis-benchmark, as a check of rowsocket-load. Their output
 becomes an object like that of rowsocket-load, as far as they print its values.
 """
 
@@ -69,7 +69,7 @@ def sysbench(plan, load, system, seconds):
     return parse_sysbench(text)
 
 
-REDIS_REQUESTS_S = 200_000  # of one window, for each second that it is to last
+REDIS_REQUESTS_S = 200_000  # for each second that a window should last
 
 
 def parse_redis_benchmark(text):
@@ -78,7 +78,7 @@ def parse_redis_benchmark(text):
 
 
 def fill_for_redis_benchmark(load, system):
-    """Sets the keys that it will get, with as many requests as leave hardly any of them out."""
+    """Sets the keys that redis-benchmark will get: with so many random requests that hardly any key is left out."""
     if load.option("command") == "get" and not getattr(system, "has_benchmark_keys", False):
         fill = load.with_options(command="set")
         _run(redis_servers.benchmark_command(fill, system.port("redis-set"), 5 * load.option("keys")), 60)

@@ -1,5 +1,5 @@
-"""The conservation check of decrements: the amount that the clients were told they took is missing
-afterwards, no more and no less. Also counts the requests for each fsync of the server.
+"""The conservation check of decrements: exactly the amount that the clients were told they took has to be missing
+afterwards. Also counts the server's requests per fsync.
 """
 
 from . import redis_servers
@@ -11,7 +11,7 @@ COUNTERS = ("Innodb_data_fsyncs", "Binlog_commits", "Binlog_group_commits",
 
 
 class Broken(Exception):
-    """A unit of stock was taken twice, or is gone without a client that was told so."""
+    """A unit of stock was taken twice, or is gone although no client was told that it took it."""
 
 
 class SqlStock:
@@ -36,7 +36,7 @@ class SqlStock:
 
 
 def open_ledger(system, entry):
-    """Fills the stock and notes the total; None for an entry that conserves nothing."""
+    """Fills the stock and notes the total; None for an entry without stock."""
     if not entry.conserve:
         return None
     table, rows, stock = entry.conserve
@@ -52,7 +52,7 @@ def open_ledger(system, entry):
 
 
 def taken(raw):
-    """All decrements that were answered as done, also in the warm-up and after the end of the window."""
+    """All decrements that were answered as done, including those in the warm-up and after the end of the window."""
     return raw["whole_run"]["applied"]
 
 
@@ -92,8 +92,8 @@ def changes(raw):
 
 
 def per_fsync(raw, before, after):
-    """fsyncs per second, and changes per fsync. The server counts the whole run; the window has the share
-    that its requests have."""
+    """fsyncs per second, and changes per fsync. The server counts over the whole run, of which the window gets the
+    share of its requests."""
     if "Innodb_data_fsyncs" not in after or changes(raw) is None:
         return {}
     fsyncs = after["Innodb_data_fsyncs"] - before["Innodb_data_fsyncs"]

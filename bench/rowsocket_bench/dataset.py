@@ -26,7 +26,7 @@ MARK_LENGTH = 12
 WARM_STATEMENTS = 300
 HS_WRITES = ("hs-update", "hs-insert", "hs-decrement", "hs-purchase", "hs-mixed")
 
-# Its rights are those of the ports in the variant "account" of systems.py.
+# The account whose rights the ports have in the variant "account" of systems.py.
 ACCOUNT = "bench@localhost"
 
 USER_COLUMNS = ("user_id INT UNSIGNED NOT NULL PRIMARY KEY, user_name VARCHAR(50),"
@@ -44,8 +44,8 @@ CONTAINERS = "REPLACE INTO innodb_memcache.containers (name, db_schema, db_table
                 for name, table, key, values in MAPPED)
 
 
-# The table of a purchase's orders, and the purchase as a procedure; each server makes them at its start. The number of
-# rows that CALL reports is not 0 where the purchase is committed: MySQL reports the last statement's alone.
+# The table of a purchase's orders, and the purchase as a procedure; each server makes them at its start. CALL reports a
+# number of rows other than 0 if the purchase is committed: MySQL reports that of the last statement only.
 SHOP = ("CREATE TABLE orders (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, user INT, item INT, token VARBINARY(64),"
         " at TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3), UNIQUE KEY (token), KEY (user, id)) ENGINE=InnoDB",
         "CREATE PROCEDURE purchase(who INT, what INT, name VARBINARY(64)) BEGIN DECLARE taken INT; START TRANSACTION;"
@@ -64,7 +64,7 @@ def script(path):
     return [text for text in "\n".join(lines).split(";") if text.strip()]
 
 
-# MySQL's data directory has root@localhost alone, and the load generator connects by TCP.
+# MySQL's data directory has only root@localhost, but the load generator connects by TCP.
 MYSQL_FIRST = ("SET cte_max_recursion_depth = 100000000", "CREATE USER root@'127.0.0.1'",
                "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION")
 
@@ -121,7 +121,7 @@ def statements(plan):
 
 
 def value_rows(size):
-    """The number of rows with which a table of large values does not outgrow the buffer pool."""
+    """The number of rows with which a table of large values still fits into the buffer pool."""
     return max(32, min(100_000, 64_000_000 // size))
 
 
@@ -132,7 +132,8 @@ def cached_directory(plan):
 
 
 def data_kind(plan):
-    """Tables of one kind replace older ones: each line of MariaDB keeps its own."""
+    """The kind of the tables, which replace older tables of the same kind: each line of MariaDB has a kind of its
+    own."""
     return f"{server_link().name}-{plan.rows}" + ("-sizes" if plan.size_rows else "")
 
 
@@ -172,7 +173,7 @@ def prepare(plan, say):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.exists():
             say(f"making the tables, {plan.rows:,} rows each (once; kept in {directory}) ...")
-            # Directories of an older version of the benchmark would never be used again.
+            # Removes directories of older versions of the benchmark, which would never be used again.
             for old in directory.parent.glob(f"{data_kind(plan)}-" + "?" * MARK_LENGTH):
                 shutil.rmtree(old)
             _make(directory, plan)
@@ -193,7 +194,7 @@ def table_bytes(plan, table):
 
 
 def warm(server, plan):
-    """Reads all pages once, then so many single rows that the adaptive hash index covers them."""
+    """Reads all pages once, then enough single rows to bring them into the adaptive hash index."""
     for table in ("user", "member", "wide", "account"):
         server.run(f"SELECT COUNT({'c0' if table == 'wide' else 'user_email'}) FROM {table}")
     choose = random.Random(1)

@@ -29,7 +29,7 @@ class Fleet:
                 system.stop()
                 self.failed[name] = str(error)
                 raise Unavailable(str(error)) from error
-            except BaseException:  # the run ends here, and no other code knows of this system
+            except BaseException:  # the run ends here, and no other code could stop this system
                 system.stop()
                 raise
             self.running[name] = system
@@ -47,7 +47,7 @@ class Fleet:
         return MariaDb(name, self.base, self.plan)
 
     def lost(self, name):
-        """Stops a system that does not answer any more; the next need starts it anew."""
+        """Stops a system that no longer answers; it is started anew when it is needed again."""
         system = self.running.pop(name, None)
         if system:
             system.stop()

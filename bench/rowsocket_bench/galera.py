@@ -1,7 +1,7 @@
 """A Galera cluster of three nodes on loopback as a measured system. Loads go to one node or, split, to all.
 
-Nodes that write the same row lose to each other: an answer that says so is no failure of a window, it only
-does not count as a request done.
+If two nodes write the same row, one of them loses: an answer that says so is no failure of the window, but does not
+count as a request either.
 """
 
 import concurrent.futures
@@ -29,7 +29,7 @@ TABLES = ("CREATE DATABASE IF NOT EXISTS test", "USE test",
 
 
 class ClusterStock(conserve.SqlStock):
-    """The stock as all nodes have it."""
+    """The stock, which all nodes must have alike."""
 
     def total(self, rows):
         self.system.settle()
@@ -56,7 +56,7 @@ class Node(MariaDb):
 
 
 class GaleraCluster:
-    """Statements, counters and the loads of one node go to node 1."""
+    """Statements, counters and loads for one node go to node 1."""
 
     stock, kind, tables = ClusterStock, "galera", TABLES
 
@@ -113,7 +113,7 @@ class GaleraCluster:
 
 
 def run_on_nodes(plan, load, system, seconds, warmup_s, wait_s, nodes):
-    """A window of so many nodes, which share the load's connections."""
+    """Runs a window on so many nodes, which share the load's connections."""
     counts = [load.connections // nodes + (number < load.connections % nodes) for number in range(nodes)]
     loads = [dataclasses.replace(load, connections=count) for count in counts]
     with concurrent.futures.ThreadPoolExecutor(nodes) as pool:
@@ -130,7 +130,7 @@ def wrong_but_for_conflicts(raw):
 
 
 def together(raws):
-    """One window out of those of several nodes: sums, and of the latencies the worst."""
+    """Merges the windows of several nodes into one: sums, and the worst of the latencies."""
     whole = {name: sum(raw["whole_run"][name] for raw in raws) for name in raws[0]["whole_run"]}
     requests = sum(raw["requests"] for raw in raws)
     errors = sum(raw["errors"] for raw in raws)

@@ -1,4 +1,4 @@
-"""Compares the measurements with the targets: the ratio of each pair, then the median of the ratios."""
+"""Compares the measurements with the targets, by the median of the ratios of all pairs."""
 
 import dataclasses
 

@@ -17,8 +17,8 @@ def command(plan, load, system, seconds, warmup_s):
 
 
 def run_window(plan, load, system, seconds, warmup_s, wait_s=0, judge=None):
-    """The generator's own JSON object. judge(object) says what is wrong with it, by default wrong_replies. The
-    generator is stopped when it does not end by itself."""
+    """The generator's own JSON object. judge(object), by default wrong_replies, says what is wrong with it. A generator
+    that does not end by itself is stopped."""
     if load.workload in clients.PROGRAMS:
         return clients.run_window(plan, load, system, seconds)
     arguments = command(plan, load, system, seconds, warmup_s)
@@ -41,7 +41,7 @@ def run_window(plan, load, system, seconds, warmup_s, wait_s=0, judge=None):
 
 
 def is_purchase(raw):
-    """Purchases that fail are a figure of their own."""
+    """Whether the load is of purchases, whose failures are a figure of their own."""
     return "-purchase" in raw.get("workload", "")
 
 
@@ -71,7 +71,7 @@ def metrics(raw):
              "client_cpu_s": sum(client.values()) if client else None}
     outcomes = {"applied_s": raw["applied"], "stopped_s": raw["not_applied"], "failed_s": raw["errors"]} \
         if is_purchase(raw) else {}
-    if any(outcomes.values()):  # a server that answers everything with one line has none
+    if any(outcomes.values()):  # a server that answers everything with one fixed line has none
         found |= {name: count / raw["seconds"] for name, count in outcomes.items()}
         found["rps"] = (raw["requests"] - raw["errors"]) / raw["seconds"]
     return {name: round(value, 4) for name, value in found.items() if value is not None}

@@ -5,7 +5,7 @@ from .model import Load
 
 CREATED = "2010-02-03 11:22:33"
 USER = (("table", "user"),)  # the table whose columns and cells are the load generator's defaults
-# An update that changes no column that reads check.
+# An update that changes only columns that reads do not check.
 ACCOUNT = (("table", "account"), ("update-columns", "user_name"), ("set", "changed {v}"))
 SINK = (("table", "sink"), ("first-id", 1))
 STOCK = (("table", "stock"), ("key-column", "id"))
@@ -75,13 +75,13 @@ def sale(hot_rows=1, cold_percent=0):
 
 
 def purchase(connections, hot_rows=1, cold_percent=0, tokens=False, depth=1):
-    """A group: one less of a row, and its order."""
+    """A group: a decrement of a row, and the order."""
     return Load("hs-purchase", connections, depth, (
         *sale(hot_rows, cold_percent), *((("with-tokens", ""),) if tokens else ())))
 
 
 def insert_order(connections):
-    """The order alone."""
+    """Only the insert of the order."""
     return Load("hs-insert", connections, 1, (
         ("table", "orders"), ("first-id", 1), ("key-column", "token"), ("key", "t{n}"), ("columns", "user,item"),
         ("values", "{n%100000},1")))
@@ -161,7 +161,7 @@ def sql_decrement(connections, hot_rows=1, cold_percent=0):
 
 
 def sql_purchase(connections, hot_rows=1, cold_percent=0, statements=1):
-    """By the procedure, or by four statements."""
+    """A purchase by the procedure, or by four statements."""
     return Load("sql-purchase" if statements == 1 else "sql-purchase-4", connections, 1, sale(hot_rows, cold_percent))
 
 
@@ -198,7 +198,7 @@ def redis_hincrby(connections, depth):
 
 
 def redis_benchmark(command, connections, depth):
-    """By redis-benchmark: so many keys of the store, with values of so many bytes."""
+    """A load of redis-benchmark: so many keys of the store, with values of so many bytes."""
     return Load("redis-benchmark", connections, depth, (("command", command), ("keys", 100_000), ("bytes", 50)))
 
 

@@ -1,4 +1,4 @@
-"""The facts besides the code on which a figure depends: commit, CPU, kernel, versions."""
+"""The facts on which a figure depends: commit, CPU, kernel, versions."""
 
 import datetime
 import os
@@ -49,7 +49,7 @@ def output_of(*command):
 
 
 def commit():
-    """The short commit id, with a + when tracked files differ from the commit."""
+    """The short commit id, with a + if tracked files differ from the commit."""
     text = output_of("git", "rev-parse", "--short=10", "HEAD") or "unknown"
     return text + ("+" if output_of("git", "status", "--porcelain", "--untracked-files=no") else "")
 
@@ -65,7 +65,7 @@ def memory_gib():
 
 
 def memcached_version():
-    """The version of the measured memcached: bootstrap's, else the one in PATH."""
+    """The version of the measured memcached: bootstrap's, otherwise that of the one in PATH."""
     env = cache_dir() / "memcached" / "env"
     if env.exists():
         return read_env(env)["ROWSOCKET_MEMCACHED_VERSION"]
@@ -91,7 +91,7 @@ def description():
 
 
 def short_cpu(about):
-    """The name of the CPU without what all of its makers' names have."""
+    """The name of the CPU without the words that all names of its maker have."""
     return " ".join(re.sub(r"\((R|TM)\)|\b(CPU|Processor|\d+-Core)\b|@.*", " ", about["cpu"]).split())
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 
-SETTLE_S = 2.0  # seconds that settling takes, for the estimate alone
+SETTLE_S = 2.0  # seconds that settling takes, only for the estimate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Load:
         return dict(self.options).get(name, default)
 
     def with_defaults(self, **options):
-        """This load with those of the options that it does not have itself."""
+        """This load, with those of the given options that it lacks."""
         there = dict(self.options)
         more = tuple((name, value) for name, value in options.items() if name not in there)
         return dataclasses.replace(self, options=(*self.options, *more))
 
     def with_options(self, **options):
-        """This load with other values of these options."""
+        """This load, with these values of the given options."""
         return dataclasses.replace(self, options=tuple({**dict(self.options), **options}.items()))
 
     def text(self):
@@ -43,11 +43,11 @@ class Entry:
     label: str
     system: str
     loads: tuple
-    before: tuple = ()      # SQL to run on its server ahead of each window
+    before: tuple = ()      # SQL to run on its server before each window
     conserve: tuple = ()    # (table, rows, stock) of the stock that may neither be lost nor gained
-    orders: str = ""        # the table, or Redis's list, that has one more for each of that stock taken
+    orders: str = ""        # the table, or Redis's list, that gets one entry for each piece of stock taken
     wait_s: float = 0       # more time than usual to wait for the end of a window
-    nodes: int = 1          # of a cluster, which share the connections; with replicas, those that take finds
+    nodes: int = 1          # nodes of a cluster, which share the connections; with replicas, those that take finds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Case:
     rounds: int = 5
     seconds: float = 1.0
     warmup_s: float = 0.2
-    settle: bool = False    # ahead of each window all servers write out their dirty pages
+    settle: bool = False    # before each window all servers write out their dirty pages
     special: str = ""       # measured by this function of special.py instead of by loads
     options: tuple = ()     # options for special
 

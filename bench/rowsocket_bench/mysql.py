@@ -1,5 +1,5 @@
-"""What differs where the measured server is MySQL: scripts/bench --server mysql-9.7. The cases are MariaDB's,
-without the systems that MySQL does not have and with X Protocol's CRUD messages beside SQL.
+"""What differs if the measured server is MySQL: scripts/bench --server mysql-9.7. The cases are MariaDB's, without the
+systems that MySQL does not have, and with X Protocol's CRUD messages in addition to SQL.
 """
 
 import dataclasses
@@ -12,17 +12,17 @@ from .systems import MariaDb, free_port
 X_PROTOCOL = "X Protocol"
 # MySQL has neither the bundled plugin nor, in the packages of its community, a pool of threads.
 MISSING_SYSTEMS = ("bundled", "sql/pool")
-# The work of X Protocol that is the same as a work of SQL.
+# For a work of SQL, the same work of X Protocol.
 X_WORKLOADS = {"sql-get": "x-get", "sql-get-prepared": "x-get", "sql-update": "x-update",
                "sql-insert": "x-insert", "sql-decrement": "x-decrement"}
-# X Protocol lets several requests be in flight on a connection; SQL's protocol does not.
+# X Protocol allows several requests in flight on a connection; SQL's protocol does not.
 PIPELINED = {"P3": (30, 16)}
 # MariaDB's options that have another name, or none, in MySQL.
 OPTIONS = {"--innodb-log-file-size=1G": "--innodb-redo-log-capacity=1G", "--binlog-format=ROW": None}
 
 
 class MySql(MariaDb):
-    """A MySQL server, run by scripts/server. X Protocol takes logins without TLS on its UNIX socket alone."""
+    """A MySQL server, run by scripts/server. X Protocol takes logins without TLS only on its UNIX socket."""
 
     def __init__(self, name, base, plan):
         super().__init__(name, base, plan)
@@ -53,7 +53,7 @@ class MySql(MariaDb):
 
 
 def over_x(load):
-    """The same work by X Protocol; None for work that it is not measured with."""
+    """The same work by X Protocol; None for work that is not measured with it."""
     workload = X_WORKLOADS.get(load.workload)
     if workload is None or load.option("batch", 1) != 1:
         return None
@@ -61,7 +61,7 @@ def over_x(load):
 
 
 def x_entry(entries):
-    """X Protocol's entry beside the first of SQL that has the same work."""
+    """An entry of X Protocol, for the first entry of SQL that has the same work."""
     for entry in entries:
         found = dict.fromkeys(over_x(load) for load in entry.loads)
         if entry.system == "sql" and None not in found:
@@ -84,7 +84,7 @@ def fitted(case):
 
 
 def without_redo():
-    """Changes that no crash may meet: what the redo log costs."""
+    """A case that shows the redo log's cost: its server has none, so a crash would ruin the data."""
     yield Case("P7-no-redo", "updates of random rows, redo log switched off, 256 x 1", (
         Entry(OURS, "ours/no-redo", (loads.update(256),)),
         sql(TEXT, loads.sql_update(256), "sql/no-redo"),

@@ -27,7 +27,7 @@ NAMES = {"ours": "Rowsocket", "bundled": "bundled plugin"}
 
 
 def name(label):
-    """The name that a reader has for a system."""
+    """A system's name as readers know it."""
     first, comma, rest = label.partition(",")
     return NAMES.get(first, first) + comma + rest
 
@@ -94,8 +94,8 @@ def cost_table(results):
 
 
 def beside_others(results, title, found, note=""):
-    """A table of the cases in which another system is ahead; found: the result of each case, and the row's cells.
-    Where the results are of several runs, each row names its own: machines and days differ as systems do."""
+    """A table of the cases in which another system is ahead; found: the result of each case, and the row's cells. If
+    the results are of several runs, each row names its run, because machines and days differ, too."""
     several = len({result.run.get("file") for result in results.values()}) > 1
     rows = [[result.title, *([f"{machine.short_cpu(result.run)}, {result.run['time'][:10]}"] if several else []),
              *cells] for result, *cells in found]
@@ -123,8 +123,7 @@ def slower_table(results):
 
 
 def late_table(results):
-    """On a fixed schedule no system has more requests/s than another, so the table compares how late the
-    replies are."""
+    """A table of how late the replies are: on a fixed schedule all systems have the same requests/s."""
     found = []
     for result in tables.curve_points(results, "rate"):
         for target in result.targets:

@@ -36,13 +36,13 @@ class Plan:
     null_program: pathlib.Path = REPOSITORY / "build-bench/bench/rowsocket-null"
 
     def want_sizes(self):
-        """Whether the plan has the tables of P11, too: they take minutes to make, once."""
+        """Whether the plan has the tables of P11, too, which take minutes to make, once."""
         self.size_rows = (1_000, 2_000) if self.quick else catalog_full.ROWS
         self.size_values = (10, 1_000) if self.quick else catalog_full.VALUES
 
     def buffer_pool(self):
-        """A buffer pool for all tables, with the hash index over 10,000,000 rows, where the machine has the
-        memory for two such servers."""
+        """A buffer pool for all tables, with the hash index over 10,000,000 rows, if the machine has the memory for two
+        such servers."""
         if not self.size_rows:
             return "1G"
         return "6G" if memory_gib() >= LARGE_POOL_MEMORY_GIB else "3G"
@@ -81,7 +81,7 @@ class Plan:
                                    options=options)
 
     def io_pool_mib(self):
-        """A third of the table that is read, or the least that the server needs."""
+        """The size of a buffer pool with a third of the table that is read, or the least size that the server takes."""
         size_mib = dataset.table_bytes(self, "user") / (1 << 20)
         return max(IO_POOL_MIB_MIN, math.ceil(size_mib / 3))
 
@@ -90,7 +90,7 @@ class Plan:
         return certificates.make(self.base)
 
     def placeholders(self, variant):
-        """What the options of a variant of the server may name."""
+        """The names that the options of a server's variant may use, with their values."""
         if variant == "io":
             return {"io_pool_mib": self.io_pool_mib()}
         return dataclasses.asdict(self.certificate()) if variant == "tls" else {}
@@ -106,7 +106,7 @@ class Plan:
         return ["--port", port, "--reply", loads.FOUND]
 
     def fill_memcached(self, memcached):
-        """Each row of test.user as one value."""
+        """Stores each row of test.user as one value."""
         options = (("rows", self.rows), *((("tls", ""),) if memcached.has_tls else ()))
         arguments = Load("mc-fill", 4, 64, options).arguments()
         done = subprocess.run(

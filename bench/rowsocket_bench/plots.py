@@ -44,7 +44,7 @@ def svg(figure):
 
 
 def lines(results, curve, metric, title, y_label, log=False):
-    """A plot with one line per system over x; None where no system has two points."""
+    """A plot with one line per system over x; None if no system has two points."""
     points = tables.curve_points(results, curve)
     all_labels = tables.curve_labels(points)
     figure, axes = plt.subplots()
@@ -86,7 +86,7 @@ def plain_number(value, _=None):
 
 
 def wrapped(text):
-    """The title in lines that a phone shows whole."""
+    """The title in lines that fit on a phone."""
     return textwrap.fill(text, 48)
 
 
@@ -126,7 +126,7 @@ def bars(results, cases, metric, title, unit, second=None):
 
 
 def panel_bars(panels_of, title):
-    """A panel for each (words, {label: value}), a bar for each value that there is."""
+    """A panel for each (words, {label: value}), with a bar for each value that is not missing."""
     panels_of = [(words, {label: value for label, value in found.items() if value is not None})
                  for words, found in panels_of]
     panels_of = [(words, found) for words, found in panels_of if found]
@@ -158,7 +158,7 @@ def medians(result, metric):
 
 
 def replica_bars(results, title):
-    """Writes and finds by where the finds go, a panel for each."""
+    """A panel each for writes and finds, by the nodes to which the finds go."""
     result = results.get("R-finds")
     if result is None:
         return None

@@ -54,7 +54,7 @@ def machine_lines(runs):
 
 
 def run_list(runs):
-    """The same as a list of a document."""
+    """The runs as a list for a document."""
     return "\n".join(tables.wrapped(f"- {line}", "  ") for line in machine_lines(runs))
 
 
@@ -120,7 +120,7 @@ def write_page(files, path):
 # --- Documents ---
 
 def replace_marked(text, mark, inside):
-    """The text with everything between <!-- mark: ... --> and <!-- mark: end --> replaced."""
+    """Replaces the text between <!-- mark: ... --> and <!-- mark: end -->."""
     pattern = re.compile(rf"(<!-- {mark}: (?!end).*?-->\n).*?(<!-- {mark}: end -->)", re.S)
     if not pattern.search(text):
         raise ValueError(f"there are no marks <!-- {mark}: ... --> in the document")
@@ -151,7 +151,7 @@ def of_rows(results, rows):
 
 
 def own_page(files, path):
-    """The text of a document that is of some rows alone; empty where none of their cases was measured."""
+    """The text of a document that has only some rows; empty if none of their cases was measured."""
     _, results = store.read(files)
     found = of_rows(results, OWN_PAGES[path])
     if not found:
@@ -163,7 +163,7 @@ def own_page(files, path):
 
 
 def document(files):
-    """The text of docs/BENCHMARKS-FIGURES.md: all figures but those of documents of their own."""
+    """The text of docs/BENCHMARKS-FIGURES.md: all figures except those that have documents of their own."""
     _, results = store.read(files)
     elsewhere = sum(OWN_PAGES.values(), ())
     results = {name: result for name, result in results.items() if result.row not in elsewhere}
@@ -175,7 +175,7 @@ def document(files):
 
 
 def beside(files):
-    """The results of another machine for the same targets: less than a document of its own."""
+    """The results of another machine for the same targets, which need no document of their own."""
     runs, results = store.read(files)
     parts = [run_list(runs),
              reached_line(results, never_run(results))]
@@ -185,7 +185,7 @@ def beside(files):
 
 
 def readme(files):
-    """The few figures that matter, compared with other systems, and the run that they come from."""
+    """The few figures that matter most, compared with other systems, and the run from which they come."""
     _, results = store.read(files)
     rows, runs = [], {}
     for name, words, others in HIGHLIGHTS:
@@ -227,7 +227,7 @@ def of_mysql(files):
 
 
 def publish_mysql(files, say):
-    """Writes what runs on MySQL say."""
+    """Writes the results of runs on MySQL."""
     runs, _ = store.read(files)
     if any("mysql" not in run["versions"] for run in runs):
         raise ValueError("these files are not of MySQL; scripts/bench --server mysql-9.7 measures it")
@@ -239,7 +239,7 @@ def publish_mysql(files, say):
 
 
 def publish_resp(files, say):
-    """Writes what runs of --resp say: each file a section of its own, by its server."""
+    """Writes the results of runs of --resp: a section for each file, by its server."""
     keep(files)
     drawn, parts = {}, []
     for file in files:
@@ -269,7 +269,7 @@ def write_plots(folder, drawn):
 
 
 def publish_servers(files, say):
-    """Writes what runs with several lines of MariaDB say of the same cases."""
+    """Writes the results of runs of the same cases with several lines of MariaDB."""
     keep(files)
     runs, lines = servers.by_line(files)
     if len(lines) < 2:

@@ -20,7 +20,7 @@ HASH_KEY, TEXT_KEY, SET_KEY, STOCK_KEY = "test.user:{n}", "u/{n}", "a/{n}", "tes
 
 
 def program_of(name):
-    """(the name that the program is to see, its file), or (name, None) where it is not there."""
+    """(the name under which the program is to run, its file), or (name, None) if it is missing."""
     if name.startswith("valkey"):
         env = cache_dir() / "valkey/env"
         return "valkey-server", read_env(env)["ROWSOCKET_VALKEY"] if env.exists() else None
@@ -45,7 +45,7 @@ def how_to_get(name):
 
 
 def fill(process, plan):
-    """The rows of `user` as hashes and as texts. Returns what went wrong, empty where nothing did."""
+    """Stores the rows of `user` as hashes and as texts. Returns what went wrong; empty if nothing did."""
     if "-read" not in process.name:
         return ""
     for workload, key in (("redis-fill-hashes", HASH_KEY), ("redis-fill-texts", TEXT_KEY)):
@@ -99,7 +99,7 @@ class Stock:
 
 
 class HashStock(Stock):
-    """The same as the field `stock` of hashes, by the keys that rows have here."""
+    """The same numbers in the field `stock` of hashes, under the keys that rows have here."""
 
     def _key(self, row):
         return STOCK_KEY.replace("{n}", str(row))
@@ -116,7 +116,7 @@ def stock_of(workload):
 
 
 def benchmark_command(load, port, requests):
-    """redis-benchmark as it is, with one thread, as rowsocket-load has."""
+    """The command of redis-benchmark, with one thread, as in rowsocket-load."""
     program = shutil.which("redis-benchmark")
     if not program:
         raise OSError("redis-benchmark is not installed: scripts/bootstrap bench obtains it")

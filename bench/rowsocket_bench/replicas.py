@@ -1,5 +1,5 @@
-"""A primary with two semi-synchronous replicas on loopback as a measured system: what finds on replicas bring, and
-how soon they see a write.
+"""A primary with two semi-synchronous replicas on loopback as a measured system: the gain of finds on replicas, and how
+soon replicas see a write.
 """
 
 import concurrent.futures
@@ -47,13 +47,13 @@ class PrimaryWithReplicas(GaleraCluster):
 
 
 def readers(system, count):
-    """The nodes that take finds: none of them, the primary, or so many replicas."""
+    """The nodes that take finds: none, the primary, or so many replicas."""
     return system.nodes[:count] if count < 2 else system.replicas[:count]
 
 
 def run_beside(plan, load, system, seconds, warmup_s, wait_s, finders):
-    """A window of writes on the primary beside finds on the nodes that take them. Returns the window of the writes,
-    and how many finds a second there were."""
+    """Runs a window of writes on the primary, with finds at the same time on the nodes that take them. Returns the
+    window of the writes, and the finds per second."""
     nodes = readers(system, finders)
     with concurrent.futures.ThreadPoolExecutor(1 + len(nodes)) as pool:
         writes = pool.submit(run_window, plan, load, system.nodes[0], seconds, warmup_s, wait_s)
@@ -64,7 +64,7 @@ def run_beside(plan, load, system, seconds, warmup_s, wait_s, finders):
 
 
 def share(plan, nodes):
-    """The finds that one of so many nodes takes."""
+    """The part of the finds that one of so many nodes takes."""
     load = plan.shaped(FINDS)
     return dataclasses.replace(load, connections=max(1, load.connections // nodes))
 
@@ -78,7 +78,7 @@ def window(plan, load, system, seconds, warmup_s, wait_s, finders):
 
 
 class Line:
-    """One connection that sends a line and reads one."""
+    """A connection that sends one line at a time, and reads one."""
 
     def __init__(self, node, name):
         self.socket = socket.create_connection(("127.0.0.1", int(node.env[name])), WAIT_S)
@@ -131,13 +131,13 @@ class Probe:
                 raise WindowFailed(f"no replica has the write after {WAIT_S} s")
 
     def answer(self):
-        """From the request to the answer."""
+        """The time from the request to the answer."""
         began = time.perf_counter()
         self.write()
         return time.perf_counter() - began
 
     def _behind(self, wait):
-        """From the answer to the write until a find on the replica, behind the wait, sees it."""
+        """The time from the answer to the write until a find on the replica, sent after the wait, sees the write."""
         self.write()
         began = time.perf_counter()
         wait()
@@ -171,7 +171,7 @@ PROBES = {"a write until its answer": Probe.answer,
 
 
 def fresh(runner, case, entry):
-    """One probe beside writes on the primary and finds on both replicas."""
+    """Runs one probe during writes on the primary and finds on both replicas."""
     plan, system = runner.plan, runner.fleet.get(entry.system)
     seconds = plan.seconds(case)
     for _ in range(plan.rounds_or(case.rounds)):

@@ -1,5 +1,5 @@
-"""Results as JSON lines: one file per run, each line complete in itself, so that a run which was
-interrupted can be taken up and several runs can be shown together.
+"""Results as JSON lines: one file per run, each line complete in itself, so that an interrupted run can be continued
+and several runs can be shown together.
 
 Lines, by their "kind":
   run      commit, machine, versions, settings: first, and again whenever the run was resumed
@@ -36,7 +36,7 @@ class CaseResult:
     finished: bool = False
 
     def series(self, label, metric):
-        """The metric of each round, None where it was not measured."""
+        """The metric of each round; None if it was not measured."""
         rounds = self.samples.get(label, {})
         last = max((max(by_round, default=-1) for by_round in self.samples.values()), default=-1)
         return [rounds.get(number, {}).get(metric) for number in range(last + 1)]
@@ -70,7 +70,7 @@ def read_lines(path):
 
 
 def _take(results, newest, line, run):
-    """Adds the content of one line. newest: the results of the file that is being read, by case."""
+    """Adds the content of one line. newest: results of the file that is being read, by case."""
     kind = line["kind"]
     if kind == "case":
         newest[line["id"]] = result = CaseResult(

@@ -21,8 +21,7 @@ TROUBLE = (Unavailable, WindowFailed, OSError, pymysql.MySQLError, subprocess.Su
 
 
 def estimates(cases):
-    """Seconds that each case takes, by id, with the start of the systems that the case is the first to
-    need."""
+    """Seconds that each case takes, by id, including the start of systems that no earlier case needs."""
     started, found = set(), {}
     for case in cases:
         found[case.id] = case.estimated_s() + START_S * len(case.systems() - started)
@@ -160,8 +159,8 @@ class Runner:
                           load=load.text(), values=sample)
 
     def _window_that_answers(self, case, entry, load):
-        """Tries several windows, each twice as long as the one before: in a quick run a window is so short that
-        the host may take it away as a whole."""
+        """Tries several windows, each twice as long as the one before: in a quick run a window is so short that the
+        host may take away all of its time."""
         seconds = self.plan.seconds(case)
         for _ in range(QUICK_TRIES if self.plan.quick else 0):
             with contextlib.suppress(WindowFailed):

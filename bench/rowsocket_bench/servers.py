@@ -1,4 +1,4 @@
-"""The same cases in several lines of MariaDB, beside each other: the section "Lines of MariaDB" of
+"""The same cases in several lines of MariaDB, side by side: the section "Lines of MariaDB" of
 docs/BENCHMARKS-BESIDE.md."""
 
 import re
@@ -47,7 +47,7 @@ def table(lines):
 
 
 def ratios(lines):
-    """Rowsocket's requests/s in SQL's, in the same rounds: the drift of the machine is not in them."""
+    """The ratios of Rowsocket's requests/s to SQL's in the same rounds, which are free of the machine's drift."""
     rows = []
     for id_, result in next(iter(lines.values())).items():
         cells = []

@@ -1,5 +1,4 @@
-"""Cases that are not measured by windows of load alone. Each function yields the values of one round after
-the other.
+"""Cases that need more than windows of load. Each function yields the values of one round after the other.
 """
 
 import contextlib
@@ -69,8 +68,8 @@ def connect(port, count, pid):
 
 
 def idle(runner, case, entry):
-    """Idle connections: the memory of each, the rate of accepting them, and their cost for other connections:
-    a window beside them is compared with the windows before and after, because the machine drifts."""
+    """Idle connections: the memory of each, the rate of accepting them, and their cost for other connections: a window
+    with them is compared with the windows before and after, because the machine drifts."""
     system, load = runner.fleet.get(entry.system), runner.plan.shaped(entry.loads[0])
     count = raise_file_limit(runner.plan.idle(dict(case.options)["connections"]))
 
@@ -97,7 +96,7 @@ def idle(runner, case, entry):
 
 
 def fairness(runner, case, entry):
-    """Many clients with one request each, alone and beside a client that keeps thousands of requests in
+    """Many clients with one request each, alone and together with a client that keeps thousands of requests in
     flight."""
     system, plan = runner.fleet.get(entry.system), runner.plan
     many, greedy = (plan.shaped(load) for load in entry.loads)
@@ -145,8 +144,8 @@ def fsync(runner, _case, _entry):
 
 @contextlib.contextmanager
 def on_cores(pid, cores, every):
-    """The threads of the process run on these cores alone, those to come as well; at the end on every core. The caller
-    names every core, because it may keep off some of them itself."""
+    """Runs all threads of the process, including new ones, only on these cores, and at the end on every core. The
+    caller names every core, because it may avoid some of them itself."""
     def move(to):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(ProcessLookupError):
@@ -160,8 +159,8 @@ def on_cores(pid, cores, every):
 
 
 def cores(runner, case, entry):
-    """The cost of a request on one core and on all, in turns: what the cores take from each other. The load generator
-    keeps off the server's one core."""
+    """The cost of a request on one core and on all, in turns, which shows how much the cores slow each other down. The
+    load generator avoids the server's one core."""
     system, plan = runner.fleet.get(entry.system), runner.plan
     load, every = plan.shaped(entry.loads[0]), os.sched_getaffinity(0)
     one = {min(every)}

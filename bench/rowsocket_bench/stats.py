@@ -38,7 +38,7 @@ def jain(shares):
 
 
 def largest_step(points):
-    """The largest factor by which y grows from one x to the next: it shows a cliff. Points are
-    (x, y) and need no order."""
+    """The largest factor by which y grows from one x to the next, which shows a cliff. Points are (x, y) and need no
+    order."""
     ordered = [y for _, y in sorted(points) if y]
     return max((after / before for before, after in zip(ordered, ordered[1:])), default=None)

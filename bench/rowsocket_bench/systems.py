@@ -64,7 +64,7 @@ def options_of_all(plan):
 
 
 class Unavailable(Exception):
-    """The system cannot be measured here; the text says why."""
+    """Raised if the system cannot be measured here; the text says why."""
 
 
 def free_port():
@@ -148,8 +148,8 @@ class MariaDb:
         return found
 
     def settle(self):
-        """Writes out all dirty pages and purges the history of updates, so that the next window does not pay
-        for an earlier window. Goes on after a time, even if some are left."""
+        """Writes out all dirty pages and purges the history of updates, so that the next window does not pay for an
+        earlier one. Goes on after a time, even if some pages are left."""
         before = [self.run(f"SELECT @@GLOBAL.{name}")[0][0] for name, _ in SETTLE]
         for name, value in SETTLE:
             self.run(f"SET GLOBAL {name} = {value}")
@@ -196,14 +196,14 @@ class MariaDb:
                 self.sql.close()
             except pymysql.MySQLError:
                 pass
-        # The data is not needed any more, so the server need not end in good order.
+        # The data is no longer needed, so the server need not shut down in good order.
         subprocess.run([REPOSITORY / "scripts/server", "kill", self.directory],
                        stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=False)
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
 class Process:
-    """A server that is one program with a port."""
+    """A server that consists of one program with a port."""
 
     def __init__(self, name, base, plan):
         self.name, self.directory, self.plan = name, base / name, plan
@@ -266,7 +266,7 @@ class Process:
         pass
 
     def variables(self):
-        # Results do not tell paths of this machine.
+        # Results must not contain paths of this machine.
         return {"command": " ".join(str(part).replace(str(self.plan.base), "DIR")
                                     for part in self.command()[0])}
 

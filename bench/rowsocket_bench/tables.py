@@ -22,7 +22,7 @@ CURVES = {
     "columns": "CPU per find in us, by columns asked for",
     "values": "CPU per find in us, by bytes of the value",
 }
-COLUMNS = 120  # of prose in a document
+COLUMNS = 120  # the width of prose in a document
 VERDICT = "reached"  # The last column of tables of targets; no other table has it.
 CURVE_METRIC = {"rows": "total_us", "columns": "total_us", "values": "total_us", "rate": "p99_us"}
 
@@ -60,7 +60,7 @@ class Table:
 
 
 def wrapped(text, indent=""):
-    """The text in lines of a document; indent: before each but the first, as in a list."""
+    """The text in lines of a document; indent: before each line but the first, as in a list."""
     return textwrap.fill(text, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 

@@ -14,18 +14,18 @@ PORT_OPTIONS = ("--handlersocket-user=reader@localhost", "--handlersocket-user-w
                 "--daemon-memcached-user=cache@localhost")
 # Numbers of the errors by which SQL says that a privilege is missing.
 DENIED = (1044, 1142, 1143)
-DUPLICATE = 1062  # SQL looks at the privileges first
+DUPLICATE = 1062  # SQL checks privileges before it finds a duplicate
 
 SEMISYNC_OPTIONS = ["--log-bin=grants", "--server-id=1", *semisync.options(600_000)]
 
 
 def default_role(role, name):
-    """The statement that makes the role a default one of the account."""
+    """The statement that makes the role a default role of the account."""
     return f"SET DEFAULT ROLE {role} {'TO' if is_mysql() else 'FOR'} {name}@localhost"
 
 
 def memberships():
-    """Statements that give each account outer_role as its default role, and inner_role to that."""
+    """Statements that give each account outer_role as its default role, and inner_role to outer_role."""
     return ["GRANT inner_role TO outer_role",
             *(f"GRANT outer_role TO {name}@localhost" for name in (READER, WRITER, CACHE)),
             *(default_role("outer_role", name) for name in (READER, WRITER, CACHE))]
@@ -42,8 +42,8 @@ def start_with_accounts(server, statements=()):
 
 
 def start_with_roles(server, statements=()):
-    """As start_with_accounts; each account has the default role outer_role, which its port has when it opens
-    again. The statements are executed before that."""
+    """As start_with_accounts; each account also has the default role outer_role, which its port gets when it is opened
+    again, after the statements."""
     start_with_accounts(server)
     sql = server.sql()
     for statement in ("CREATE ROLE inner_role", "CREATE ROLE outer_role", *memberships(),
@@ -53,8 +53,8 @@ def start_with_roles(server, statements=()):
 
 
 def may(server, user, *queries):
-    """Whether the account may execute all of the statements, as SQL answers it in a session of its own. The
-    statements match no row, or are taken back."""
+    """Whether the account may execute all of the statements, according to SQL in a session of the account. The
+    statements match no row, or are rolled back."""
     session = Sql(server.env["SQL_SOCKET"], user=user)
     try:
         for query in queries:
@@ -74,7 +74,7 @@ def may(server, user, *queries):
 
 @contextlib.contextmanager
 def held_grants(server, grant):
-    """A GRANT that holds the lock of the grants until the block ends."""
+    """Runs a GRANT that holds the lock of the grants until the block ends."""
     sql, other = server.sql(), server.sql()
     sql.run(f"SET GLOBAL {semisync.SOURCE} = 1")
     thread = threading.Thread(target=lambda: other.run(grant))

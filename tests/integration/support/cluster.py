@@ -1,4 +1,4 @@
-"""Private clusters for the tests, made and ended through scripts/cluster."""
+"""Private clusters for the tests, started and stopped through scripts/cluster."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ START_TIMEOUT_S = 300
 
 
 class Node(Server):
-    """One node: its clients and its log, as of any private server. Its process is the cluster's."""
+    """One node, with clients and log as any private server. The cluster starts and stops its process."""
 
     def __init__(self, cluster, number):  # pylint: disable=super-init-not-called
         self.cluster, self.number = cluster, number
@@ -44,7 +44,7 @@ class Node(Server):
             return dict(zip(names, cursor.fetchone()))
 
     def received(self):
-        """The number of the last transaction that the replica has received. It receives no more."""
+        """Stops a replica from receiving, and returns the number of the last transaction that it has received."""
         self.sql().run("STOP SLAVE IO_THREAD")
         return int(self.slave_status()["Gtid_IO_Pos"].rpartition("-")[2] or 0)
 
@@ -71,7 +71,7 @@ class Node(Server):
 
 
 class Cluster:
-    """Nodes are numbered from 1: cluster[1]. Its directory goes when it is removed."""
+    """A cluster with nodes numbered from 1: cluster[1]. remove() deletes its directory."""
 
     def __init__(self, kind="galera", nodes=3, options=(), keep=False, sst="rsync"):
         self.kind, self.keep = kind, keep
@@ -84,7 +84,7 @@ class Cluster:
         self.nodes = [Node(self, number) for number in range(1, nodes + 1)]
 
     def start(self):
-        """Starts anew, with other ports, where another program has taken one since it was found free."""
+        """Starts the cluster; again with other ports if another program has meanwhile taken a port that was free."""
         for is_last in (False, False, True):
             try:
                 self.run("start", *self._options)

@@ -1,4 +1,4 @@
-"""Trouble in a cluster under a sale's load: what was acknowledged is there, once, on every node.
+"""Trouble in a cluster under a sale's load: what was acknowledged has to be on every node, once.
 
 For the tests and for scripts/torture; each function returns the violations and the counts.
 """
@@ -16,14 +16,14 @@ from server import is_mysql, wait_until
 from test_tokens import kills_and_reconnects
 
 STOCK = 100_000_000
-# The answers of requests that took nothing: a node that lost every time (149); a node of Galera without a cluster
-# (1047); a member of MySQL that leaves its group (3100), or has left it.
+# Answers to requests that took nothing: of a node that lost every time (149); of a Galera node without a cluster
+# (1047); of a MySQL member that leaves its group (3100), or has left it.
 ALLOWED = ({b"1\t1\t149", b"1\t1\t3100", b"1\t1\tlock_tables"} if is_mysql() else
            {b"1\t1\t149", b"1\t1\t1047"})
 
 
 def promote_furthest(cluster):
-    """Promotes the replica that has received most. Its primary is dead."""
+    """Promotes the replica that has received most, after the primary has been killed."""
     promoted = max(cluster.replicas, key=Node.received)
     promoted.promote()
     return promoted
@@ -47,7 +47,7 @@ def tokens_through_failovers(cluster, rng, db, kills=1):
 
 
 def sale_through_failover(cluster, rng, db):
-    """Many connections without tokens; the old primary rejoins, and all nodes are equal."""
+    """A sale with many connections without tokens; the old primary rejoins, after which all nodes must be equal."""
     primary = cluster.primary
     make_table(primary.sql(), db, STOCK)
     sale = Sale(primary, db, rng.choice((8, 32, 128)))
@@ -64,9 +64,9 @@ def sale_through_failover(cluster, rng, db):
 
 
 def sell_through(cluster, db, connections, trouble, goal=1):
-    """A sale of one row through the nodes that `connections` has with their numbers of connections.
-    trouble(go_on) begins behind `goal` pieces; go_on(node) waits until nodes but this one sell more. At the
-    end all nodes are equal. Returns the violations and the counts."""
+    """A sale of one row through the nodes that `connections` has with their numbers of connections. trouble(go_on)
+    begins after `goal` pieces; go_on(node) waits until nodes other than this one sell more. At the end all nodes must
+    be equal. Returns the violations and the counts."""
     make_table(cluster[1].sql(), db, STOCK)
     cluster.wait_until_equal(f"{db}.stock")
     sales = [Sale(cluster[number], db, count) for number, count in connections.items()]
@@ -115,8 +115,8 @@ def isolate_node(node, go_on):
 
 
 def pause_node(node, go_on, seconds=None):
-    """Stops the process for so many seconds, which the other nodes wait for; without a number, until they have
-    gone on without it."""
+    """Stops the process for so many seconds, during which the other nodes wait; without a number, until they go on
+    without it."""
     other = next(each for each in node.cluster.nodes if each is not node)
     size = other.size()
     os.kill(node.pid, signal.SIGSTOP)
@@ -128,7 +128,7 @@ def pause_node(node, go_on, seconds=None):
             time.sleep(seconds)  # the length of the pause
     finally:
         os.kill(node.pid, signal.SIGCONT)
-    # A member of a group that was expelled learns of it now, and joins again by itself if it can.
+    # A member that its group has expelled learns of it now, and joins again by itself if it can.
     wait_until(lambda: other.size() == size or node.size() == 0, 60, "the end of the pause at the node")
     node.reconnect()
     wait_until(lambda: other.size() == size, 60, "the whole cluster")

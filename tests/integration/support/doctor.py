@@ -1,4 +1,4 @@
-"""rowsocket-doctor --live, asked until it says what a test waits for."""
+"""Asks rowsocket-doctor --live until it says what a test waits for."""
 
 import contextlib
 import subprocess
@@ -8,7 +8,7 @@ import threading
 from server import REPOSITORY, wait_until
 
 NOTHING = "Nothing is wrong now.\n"
-# In what the doctor says of slow commits.
+# Words of the doctor about slow commits.
 OF_THE_DISK = ("the disk (iostat", "what makes commits slow")
 
 

@@ -1,11 +1,11 @@
-"""Folders of tests that a server reads, which may run as another user."""
+"""Folders of tests that a server reads, possibly as another user."""
 
 import pathlib
 import tempfile
 
 
 def let_servers_enter(folder):
-    """Lets every user go through a folder of a test, and through those above it that the run made."""
+    """Lets every user enter a folder of a test, and the folders above it that the run has made."""
     top = pathlib.Path(tempfile.gettempdir()).resolve()
     folder = pathlib.Path(folder).resolve()
     for each in (folder, *folder.parents):

@@ -2,11 +2,12 @@
 their history is strictly serializable.
 
 A transaction is a list of parts: ("get", row), ("set", row, value), ("add", row, count) and ("least", row, bound),
-which stops the transaction where the row has less. Its result is what its gets and adds have seen, or STOPPED. The
-model is the list of all rows' values, on which a transaction is one step; linearizable.py searches an order of the
-steps that explains all results and contradicts no clock, as the checker porcupine (A. Athalye, 2017) does for any
-model. Values that are set are new each time, as for Elle (K. Kingsbury, P. Alvaro, "Elle: Inferring Isolation Anomalies
-from Experimental Observations", 2020), so that a read tells which write it has seen, and few orders remain to look at.
+which stops the transaction where the row has less. Its result is the values that its gets and adds have seen, or
+STOPPED. The model is the list of all rows' values, on which a transaction is one step; linearizable.py searches an
+order of the steps that explains all results and contradicts no clock, as the checker porcupine (A. Athalye, 2017) does
+for any model. Values that are set are new each time, as for Elle (K. Kingsbury, P. Alvaro, "Elle: Inferring Isolation
+Anomalies from Experimental Observations", 2020), so that a read tells which write it has seen, and few orders remain to
+look at.
 """
 
 import itertools
@@ -28,7 +29,7 @@ TRANSACTIONS = 30  # of each player between two moments of silence
 
 
 def step(state, operation):
-    """The state behind the transaction; raises ValueError where it cannot have had its result."""
+    """The state after the transaction; raises ValueError if it cannot have had its result."""
     values, seen = list(state), []
     for kind, row, *argument in operation.argument:
         if kind == "least" and values[row] < argument[0]:
@@ -46,7 +47,7 @@ def step(state, operation):
 
 
 def make_tables(server, db):
-    """Rows that a primary key and another unique key name. Returns the state that they are in."""
+    """Makes rows with a primary key and another unique key. Returns their state."""
     sql = server.sql(db)
     for table in TABLES:
         sql.run(f"CREATE TABLE {table} (id INT PRIMARY KEY, name VARCHAR(10) NOT NULL, n INT NOT NULL, UNIQUE KEY by_name (name))"
@@ -69,7 +70,8 @@ class Player:
         self.open(server)
 
     def parts(self):
-        """A random transaction: gets of some rows, then writes of some; a fifth only read, some have a guard."""
+        """The parts of a random transaction: gets of some rows, then writes of some; a fifth only read, some have a
+        guard."""
         rng = self.rng
         parts = [("get", row) for row in rng.sample(range(ROWS), rng.randint(1, 3))]
         if rng.random() < 0.2:
@@ -88,7 +90,7 @@ class Player:
                 return
             parts, sent = self.parts(), time.monotonic()
             result = self.result(parts)
-            if result is not None:  # None: not done, for a deadlock
+            if result is not None:  # None: not done, because of a deadlock
                 self.history.append(Operation(sent, time.monotonic(), "transaction", parts, result))
 
 
@@ -175,7 +177,7 @@ class SqlPlayer(Player):
 
 
 class CarelessSqlPlayer(SqlPlayer):
-    """Reads without locks before it writes: its updates can be lost."""
+    """SQL transactions that read without locks before they write, so their updates can be lost."""
 
     lock = ""
 
@@ -202,7 +204,7 @@ def is_explained(history, state, end):
 
 
 def histories(server, db, rng, kinds, count):
-    """(history, state before, state behind it) of so many stretches."""
+    """(history, state before, state after it) of so many stretches."""
     state = make_tables(server, db)
     for _ in range(count):
         with Crew() as crew:

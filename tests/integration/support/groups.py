@@ -15,18 +15,18 @@ def optional(index, *tokens):
 
 
 def take(index, key, count=1):
-    """One row less of something, if there is enough: the tokens behind the id. The index has the column to take from
-    as its column and as its filter column."""
+    """A decrement of a row, if it has enough: the words after the id. The index has the column both as its column and
+    as its filter column."""
     return ["=", 1, key, 1, 0, "F", ">=", 0, count, "-", count]
 
 
 def add(*values):
-    """An insert."""
+    """An insert, as a request of a group."""
     return ["+", len(values), *values]
 
 
 def group(client, requests, token=None):
-    """(the group's own answer, the answers of its requests)."""
+    """Sends a group. Returns (the group's own answer, the answers to its requests)."""
     front = ["T", token] if token else []
     answers = client.pipeline([[*front, "G", len(requests)], *requests])
     return answers[0], answers[1:]

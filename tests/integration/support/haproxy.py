@@ -29,7 +29,7 @@ class Proxy:
         self.process = None
 
     def _configured(self, cluster):
-        """The recipe with these nodes and free ports."""
+        """packaging/haproxy.cfg with these nodes and free ports."""
         section, lines = None, []
         for line in RECIPE.read_text().splitlines():
             found = re.match(r"listen (\w+)", line)

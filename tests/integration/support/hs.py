@@ -18,7 +18,7 @@ TLS = None  # with pytest --tls: the ssl.SSLContext of all clients over TCP
 
 
 class Closed(Exception):
-    """The server closed the connection where a reply was expected."""
+    """The server closed the connection although a reply was expected."""
 
 
 def encode(word):
@@ -92,7 +92,7 @@ def reply(*words):
     return Reply(None if word is None else plain(word) for word in words)
 
 
-OK = reply(0, 1)  # the reply of open_index, of auth, and of insert where no id is generated
+OK = reply(0, 1)  # the reply to open_index, to auth, and to insert if no id is generated
 
 
 def counted(rows):
@@ -146,8 +146,8 @@ def find_words(index_id, op, keys, limit=None, offset=None, *, within=None, filt
 
 
 class Client:
-    """One connection. address: (host, port), or the path of a UNIX socket. tls: an ssl.SSLContext; by
-    default TLS, over TCP. source: the address of this machine from which it comes."""
+    """One connection. address: (host, port), or the path of a UNIX socket. tls: an ssl.SSLContext; over TCP the default
+    is TLS (above). source: the address of this machine from which it comes."""
 
     def __init__(self, address, timeout_s=None, receive_buffer_bytes=None, tls=None, source=None):
         timeout_s = timeout_s or TIMEOUT_S
@@ -203,7 +203,7 @@ class Client:
         return raw
 
     def recv_bytes(self, count, timeout_s=None):
-        """Exactly that many bytes."""
+        """Waits for exactly that many bytes."""
         deadline = time.monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         while len(self.buffer) < count:
             self._fill(deadline)
@@ -232,7 +232,7 @@ class Client:
         except TimeoutError:
             raise TimeoutError(
                 f"no reply in time; received so far: {bytes(self.buffer[:200])!r}") from None
-        except OSError as error:  # The other side has closed it, or another thread of the test has.
+        except OSError as error:  # The other side has closed the connection, or another thread of the test has.
             raise Closed(str(error)) from None
         finally:
             if self.sock.fileno() >= 0:
@@ -250,7 +250,7 @@ class Client:
             select.select([self.sock], [], [], within_s)[0])
 
     def _pending(self):
-        """Whether TLS has decrypted bytes of which the socket knows nothing any more."""
+        """Whether TLS has decrypted bytes that are no longer in the socket."""
         return hasattr(self.sock, "pending") and self.sock.pending() > 0
 
     def at_end(self, timeout_s=None):
@@ -260,7 +260,7 @@ class Client:
 
     def half_close(self):
         """Ends the sending side; replies can still come."""
-        # SSLSocket's own shutdown would end the decryption of what still comes.
+        # SSLSocket's own shutdown would end the decryption of what still arrives.
         socket.socket.shutdown(self.sock, socket.SHUT_WR)
 
     # Requests.

@@ -23,7 +23,7 @@ NULL = V(None)
 
 
 def quote(data):
-    """A string literal of these bytes, whatever they are."""
+    """A string literal of these bytes, which may have any values."""
     out = data.replace(b"\\", b"\\\\").replace(b"'", b"''").replace(b"\0", b"\\0")
     return b"'" + out + b"'"
 
@@ -37,9 +37,9 @@ class Kind:
 
     indexable = True      # may be indexed without a prefix
     prefixable = False    # may be indexed by a prefix
-    blob = False          # no filter but NULL
+    blob = False          # filters only compare it with NULL
     arithmetic = False    # + and - are clear
-    ranges = True         # ranges over an index on the column are tested
+    ranges = True         # ranges over an index of the column are tested
     filter_ranges = True
     in_primary_key = True
 
@@ -61,7 +61,7 @@ class Kind:
         return quote(value)
 
     def comparand(self, name):
-        """The expression that is compared with compare(value) in the place of the column."""
+        """The expression that stands for the column in comparisons with compare(value)."""
         return name
 
     def compare(self, value):

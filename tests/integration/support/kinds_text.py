@@ -114,7 +114,7 @@ class Compressed(Text):
             self.literal = hex_literal
 
     def edge(self, rng):
-        """SQL does not check that the text of such a column is well-formed."""
+        """A well-formed text, because SQL would not refuse a malformed one."""
         return self.sample(rng)
 
     def sample(self, rng):

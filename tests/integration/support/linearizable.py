@@ -1,10 +1,9 @@
-"""Whether a history of concurrent operations on one register could have happened one by one; with another step()
-than the register's, on anything else.
+"""Whether a history of concurrent operations on one register could have happened one by one; on other objects, if they
+have a step() of their own.
 
-The search of J. M. Wing and C. Gong, "Testing and Verifying Concurrent Objects" (1993), with the
-memory of G. Lowe, "Testing for Linearizability" (2017): take any operation before whose start no other
-pending operation ended, try it on the state, and never look twice at the same set of done operations and
-state.
+The search of J. M. Wing and C. Gong, "Testing and Verifying Concurrent Objects" (1993), with the cache of G. Lowe,
+"Testing for Linearizability" (2017): take any operation before whose start no other pending operation ended, try it on
+the state, and never try the same set of done operations with the same state twice.
 """
 
 import dataclasses
@@ -55,8 +54,8 @@ def apply(state, name, argument):
 
 
 def is_linearizable(history, state=ABSENT, do=step):
-    """do: what step() is to the register; states can be members of a set. The search is iterative: histories may be
-    longer than Python's stack is deep."""
+    """`do` is the object's step(), and states have to be hashable. The search is iterative: histories may be longer
+    than Python's stack is deep."""
     operations = sorted(history, key=lambda one: one.sent)
     everything = (1 << len(operations)) - 1
     must = sum(1 << at for at, one in enumerate(operations) if one.answered is not None)

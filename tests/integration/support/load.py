@@ -1,8 +1,8 @@
 """Load: clients that write and read during a test, and their books.
 
-Every request of a writer ends in its books as acknowledged, refused or unknown (no reply came);
-violations() compares the books with the tables. An acknowledged request must be there, a refused request must
-not be there, an unknown request may be there or not, but never in part.
+Every request of a writer ends in its books as acknowledged, refused or unknown (no reply came); violations() compares
+the books with the tables. The effect of an acknowledged request must be there, of a refused one not, of an unknown one
+maybe, but never in part.
 """
 
 import collections
@@ -19,7 +19,7 @@ import hs
 SCALE = float(os.environ.get("ROWSOCKET_TEST_SCALE", "1"))
 GROUP_ROWS = 4  # rows that one counting request of a writer changes
 BINLOG_OPTIONS = ["--log-bin=tests", "--sync-binlog=1", "--server-id=1"]  # server options for a binary log
-# Tests of durability run with the redo log alone, and with the binary log.
+# Tests of durability run with only the redo log, and also with the binary log.
 both_logs = pytest.mark.parametrize("options", [[], BINLOG_OPTIONS], ids=["redo", "binlog"])
 
 TABLES = (
@@ -36,12 +36,12 @@ def scaled(count):
 
 
 def payload(writer, seq):
-    """The one right content of a row of led."""
+    """The only correct content of a row of led."""
     return f"{writer}:{seq}:{(writer * 7919 + seq * 104729) % 1000003:x}"
 
 
 class Crew:
-    """Threads of a test: stopped and joined at the end; the first failure of any is raised.
+    """Threads of a test, which it stops and joins at the end; then it raises the first failure of any thread.
 
         with Crew() as crew:
             crew.start(function, arguments)     # function polls crew.stopping
@@ -143,7 +143,7 @@ class Writer:
 
     def run_batch(self):
         requests = self.next_batch()
-        for seq, _ in requests:  # unknown from before the first byte is sent
+        for seq, _ in requests:  # unknown already before the first byte is sent
             if seq is None:
                 self.counts[None] += 1
             else:
@@ -244,8 +244,8 @@ class Reader:
 
 @contextlib.contextmanager
 def clients_kept(server):
-    """While this context lasts, connections are closed by the server's end, and not by close() of this
-    process beside threads that still use them."""
+    """While this context lasts, only the server's end closes connections, because threads of this process may still use
+    them."""
     kept, server.clients = server.clients, []
     yield
     server.clients += kept

@@ -1,4 +1,4 @@
-"""Servers whose clients log in with accounts, and clients that do so from sources of their own."""
+"""Servers whose clients log in with accounts, and such clients, each with its own source address."""
 
 import contextlib
 import itertools
@@ -14,9 +14,9 @@ from server import is_mysql, server_env
 
 UNAUTH = refused(3, "unauth")
 OPTIONS = ["--handlersocket-accounts=ON", "--daemon-memcached-accounts=ON"]
-# Options that load what the server has beside its built-in ways to log in.
+# Options that load the server's other authentication plugins, besides the built-in ones.
 PLUGINS = ["--plugin-load-add=auth_socket.so" if is_mysql() else "--plugin-load-add=auth_ed25519"]
-# How an account is declared that the user of the client's process may log in with.
+# How to declare an account for logins by the user of the client's process.
 BY_SOCKET = "WITH auth_socket" if is_mysql() else "VIA unix_socket"
 
 _sources = itertools.count(256)
@@ -30,7 +30,7 @@ def fresh_source():
 
 @contextlib.contextmanager
 def as_user(name):
-    """Root acts as the user."""
+    """Runs a block of a root process as that user."""
     os.seteuid(pwd.getpwnam(name).pw_uid)
     try:
         yield
@@ -39,7 +39,7 @@ def as_user(name):
 
 
 def prepare(server):
-    """A table for the tests, and an account that may read and write it."""
+    """Makes a table for the tests, and an account that may read and write it."""
     sql = server.sql()
     sql.run("CREATE DATABASE g")
     sql.run("CREATE TABLE g.t (id INT PRIMARY KEY, v VARCHAR(20))")
@@ -50,7 +50,7 @@ def prepare(server):
 
 
 def connect(server, port="HS_PORT_WR", source=None):
-    """A HandlerSocket client of a source of its own."""
+    """A HandlerSocket client with its own source address."""
     return server.connect(("127.0.0.1", int(server.env[port])), source=source or fresh_source())
 
 

@@ -1,4 +1,4 @@
-"""A proxy in front of a port of RESP that ends connections instead of bringing replies."""
+"""A proxy in front of a port of RESP that ends connections instead of forwarding replies."""
 
 import socket
 import threading

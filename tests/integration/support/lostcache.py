@@ -9,13 +9,13 @@ import subprocess
 from folders import let_servers_enter
 
 SOURCE = pathlib.Path(__file__).with_name("lostcache.c")
-# The library sees no write that avoids write(), fsync() and fdatasync().
+# The preloaded library only sees writes by write(), with fsync() and fdatasync().
 OPTIONS = ["--innodb-flush-method=fsync", "--innodb-use-native-aio=0"]
 RECORD = struct.Struct("<QQQ")
 
 
 class LostCache:
-    """The memory of one server's writes.
+    """Remembers one server's writes that are not flushed yet.
 
         lossy_disk = LostCache(tmp_path); server = Server(..., environment=lossy_disk.environment)
         server.start(); ...; server.kill(); lossy_disk.cut_power(server)

@@ -1,7 +1,7 @@
 """A client of the memcached port for the tests, and a real memcached to compare with.
 
-The client knows all three dialects by their framing only: it takes one reply after the other off the
-connection and judges no reply.
+The client knows only the framing of the three dialects: it takes one reply after the other off the connection, and
+judges none.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ GATK, GATKQ = 0x23, 0x24
 HEADER = struct.Struct(">BBHBBHIIQ")
 MAGIC_SENT, MAGIC_GOT = 0x80, 0x81
 
-# The last lines of text and meta replies that may have several lines.
+# The last lines of replies of the text and meta dialects that may have several lines.
 LAST_OF_VALUES = re.compile(rb"(END|ERROR|CLIENT_ERROR|SERVER_ERROR)\b")
 
 
@@ -117,7 +117,7 @@ class Client:
         return text
 
     def is_closed(self):
-        """Waits for the server's end of the connection."""
+        """Waits until the server has closed the connection."""
         try:
             while True:
                 self.receive_more()
@@ -202,10 +202,10 @@ class Client:
         self.send(packet(*args, **kwargs))
         return self.packet()
 
-    # Any dialect.
+    # In any dialect.
 
     def in_step(self, dialect):
-        """No byte is left over, and one more request gets its own answer."""
+        """Whether no byte is left over, and one more request gets its own answer."""
         if dialect == "binary":
             self.send(packet(NOOP, opaque=0x5afe))
             answer = self.packet()

@@ -16,7 +16,7 @@ NUMBERS = [b"n1", b"n2", b"n3"]  # keys that mostly hold numbers, all of one len
 TOKEN = re.compile(rb"<token (\w+)>")
 WRONG = re.compile(rb"(?m)^(?:CLIENT_)?ERROR[^\r\n]*")
 END_OPAQUE = 0xffeeddcc
-NO_TOKEN = (1 << 63) + 7  # the token where no token was answered yet
+NO_TOKEN = (1 << 63) + 7  # the token if none has been answered yet
 
 
 class Source:
@@ -39,7 +39,7 @@ class Source:
         return (b"v%d\r\nVALUE " % rng.randrange(1000) * size)[:size]
 
     def expiry(self):
-        """An expiry time that does not end while the test runs, because the clocks of the servers differ."""
+        """An expiry time that is not reached while the test runs, because the clocks of the servers differ."""
         return self.rng.choice((0, 0, 0, 0, 1000, 2592000, -1, 100_000))
 
     def flags(self):
@@ -104,9 +104,9 @@ class Source:
         rng, key = self.rng, self.key()
         pick = rng.random()
         if pick < 0.4:
-            # Rowsocket keeps a win through incr. memcached loses it where the item is in use just then (by a
-            # reply of this pipeline) or the number gets longer, so numbers are not to be won here. memcached
-            # carries out the last of several T.
+            # Rowsocket keeps a win through incr. memcached loses it if the item is in use at that moment (by a reply of
+            # this pipeline) or the number gets longer, so numbers cannot be won here. Of several T, memcached carries
+            # out the last.
             marks = [b"T%d" % self.expiry()]
             if key not in NUMBERS and rng.random() < 0.5:
                 marks = [b"N30000", b"R60"]
@@ -115,7 +115,7 @@ class Source:
         if pick < 0.7:
             data = self.data(key)
             modes = (b"ME", b"MS", b"MR") + (() if key in NUMBERS else (b"MA", b"MP"))
-            # Add and a token do not stand together: memcached's add does not compare with an absent item.
+            # Add and a token are not combined, because memcached's add does not compare with an absent item.
             mode = rng.choice((*modes, b"C<token %s>" % key.hex().encode()))
             return self.meta_line(b"ms", key, b"k c q".split(), (
                 b"T%d" % self.expiry(), b"F%d" % self.flags(), mode, mode, b"O7"),
@@ -124,7 +124,7 @@ class Source:
             return self.meta_line(b"md", key, b"k".split(), (
                 b"O9", b"C<token %s>" % key.hex().encode()))
         if pick < 0.97:
-            # q and N do not stand together: memcached answers a number that it creates.
+            # q and N are not combined, because memcached answers a number that it creates.
             return self.meta_line(b"ma", rng.choice(NUMBERS), b"v v c k".split(), (
                 b"D%d" % rng.randrange(1000), rng.choice((b"q", b"N0 J5000000000")), b"MI", b"O3"))
         return rng.choice((b"mg\r\n", b"ms %s abc\r\n" % key, b"mg %s s s\r\n" % key, b"mn\r\n",
@@ -204,7 +204,7 @@ class Side:
         def taken(found):
             tokens.append(int(found[2] or found[4]))
             return (found[1] or found[3]) + b"<token>" + (b"\r\n" if found[1] else b"")
-        # The vectors test which error it is exactly.
+        # Which error it is exactly, the vectors test.
         return WRONG.sub(b"ERROR", TEXT_TOKEN.sub(taken, answer)), tokens
 
     def packets(self, client, data):
@@ -219,7 +219,7 @@ class Side:
         return answer, tokens
 
     def learn(self):
-        """Notes the tokens of all keys, as `gets` tells them."""
+        """Notes the tokens of all keys, from the answers to `gets`."""
         found = self.clients["text"].get(*KEYS, verb="gets")
         self.known = {key.hex(): values[2] for key, values in found.items()}
         return {key: values[:2] for key, values in found.items()}

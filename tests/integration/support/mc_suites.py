@@ -1,7 +1,7 @@
 """Test suites of other projects for memcached, run against any server at host:port.
 
     memccapable          of libmemcached-tools, a Debian package that scripts/bootstrap installs
-    pymemcache           its integration tests, which its package has
+    pymemcache           its integration tests, from its package
     memcached            its own t/*.t, as far as they suit an outside server; from its source
 None of the suites is part of this repository: the downloads are pinned and stay in the cache.
 """
@@ -28,8 +28,7 @@ SCRIPTS = (
     "incrdecr", "issue_104", "issue_108", "issue_152", "issue_3", "issue_68", "issue_70",
     "malicious-commands", "multiversioning", "quit", "stats-detail", "strtol-testing")
 SCRIPT_TIMEOUT_S = 180
-# Results that memcached 1.6.18's tests expect and later versions of memcached answer otherwise: (old, new)
-# texts.
+# Results in which later versions of memcached differ from what memcached 1.6.18's tests expect: (old, new) texts.
 SINCE_1_6_18 = {
     # The data block of a cas without a token is swallowed.
     "cas": [('is(scalar <$sock>, "ERROR\\r\\n", "cas empty, throw error");',
@@ -77,8 +76,8 @@ def script_path(name):
 
 
 class Script:
-    """The output of one of memcached's own tests. failed: the assertions that did not hold, by their names,
-    or by their line of the source where they have no name."""
+    """The output of one of memcached's own tests. failed: the assertions that did not hold, by name, or by line of the
+    source if they have no name."""
 
     def __init__(self, name, code, printed):
         self.code, self.printed = code, printed

@@ -8,7 +8,7 @@ from server import wait_until
 COLUMNS = ("name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
            "expire_time_column", "unique_idx_name_on_key")
 
-# The columns that the demo container has, too.
+# The columns, which the demo container has, too.
 WHOLE = ("k VARBINARY(250) PRIMARY KEY, v MEDIUMBLOB, f INT UNSIGNED NOT NULL DEFAULT 0,"
          " c DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
          " e BIGINT NOT NULL DEFAULT 0")
@@ -33,7 +33,7 @@ class Container:
 
     @classmethod
     def of(cls, server, table, key, value, index="PRIMARY"):
-        """A container of an existing table."""
+        """Makes a container of an existing table."""
         db, name = table.split(".")
         container = cls.__new__(cls)
         container.server, container.name, container.table = server, name, table

@@ -23,7 +23,7 @@ def load(path):
 
 
 def dialect(vector):
-    """The dialect by the first byte of the connection, as servers tell it."""
+    """The dialect, by which servers go from the first byte of the connection."""
     return "binary" if sent_bytes(vector["steps"][0]["send"], {})[:1] == b"\x80" else "text"
 
 
@@ -137,7 +137,7 @@ def play(connect, vector, ours):
 
 
 def answer(client, step, expected, tokens):
-    """Sends a step; None if the answer is the expected one, else the wrong answer."""
+    """Sends a step. Returns None if the answer is the expected one, otherwise the wrong answer."""
     try:
         client.send(sent_bytes(step["send"], tokens))
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Purchases of several rows, by groups of HandlerSocket, transactions of RESP and transactions of SQL, and the
-books of their answers.
+"""Purchases of several rows, by groups of HandlerSocket and by transactions of RESP or SQL, with the books of their
+answers.
 
-A purchase takes one of one or two products, if there is one, adds to its user's row and writes the order, whose
+A purchase takes a piece of one or two products, if there are any, adds to its user's row and writes the order, whose
 note names the purchase. One thread plays all buyers but those of SQL.
 """
 
@@ -30,8 +30,8 @@ STEP_S = 0.05
 
 @dataclasses.dataclass
 class Shop:
-    """The tables of one round. unique: whether the note of an order is a unique key; where it is none, a purchase
-    that is done twice leaves two orders. filler: bytes of an order besides."""
+    """The tables of one round. unique: whether the note of an order is a unique key; if not, a purchase that is done
+    twice leaves two orders. filler: so many more bytes in each order."""
 
     server: object
     db: str
@@ -57,7 +57,7 @@ class Shop:
 
 @dataclasses.dataclass
 class Purchase:
-    """One purchase that was asked for. number: its connection's count of purchases."""
+    """One requested purchase. number: its connection's count of purchases."""
 
     note: str
     number: int
@@ -69,7 +69,7 @@ class Purchase:
 
 
 class Books:
-    """What the buyers were answered. asked: each purchase by its note; applied: the ids of the orders of those that
+    """The answers to the buyers. asked: each purchase by its note; applied: the ids of the orders of purchases that
     were answered as applied, by their notes."""
 
     def __init__(self):
@@ -82,7 +82,7 @@ class Books:
         return len(self.applied) + sum(self.refused.values())
 
     def settle(self, purchase, number, refusal):
-        """An answer: the id of the order, or why there is none."""
+        """Notes an answer: the id of the order, or why there is none."""
         if refusal is not None:
             self.refused[refusal] += 1
         elif purchase.note in self.applied:
@@ -103,7 +103,7 @@ class Buyer:
         self.open()
 
     def choose(self):
-        """A new purchase. Now and then one has the note of an order that is there, which a unique key refuses."""
+        """Chooses a new purchase. Now and then it has the note of an existing order, which a unique key refuses."""
         self.serial += 1
         rng, note = self.rng, f"{self.number}-{self.serial}"
         items = tuple(rng.sample(ITEMS, rng.choice((1, 1, 2))))
@@ -139,7 +139,7 @@ class Buyer:
                 self.buy()
 
     def leave(self):
-        """Ends the connection with a reset."""
+        """Ends the connection with a TCP reset."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.end()
 
@@ -198,7 +198,7 @@ class GroupBuyer(Buyer):
         return first[2].decode()
 
     def again(self, purchase):
-        """The answer to the same purchase, sent once more."""
+        """Sends the same purchase once more, and returns the answer."""
         lines = self.lines(purchase)
         front = ["T", purchase.token, "G", len(lines)]
         self.client.send_raw(b"".join(hs.line(*tokens) for tokens in [front, *lines]))
@@ -262,7 +262,7 @@ class TransactionBuyer(Buyer):
 
 
 def reply_at(data, at):
-    """(reply, the place behind it) of RESP 2; None where it is not complete."""
+    """(reply, the offset after it) of RESP 2; None if it is not complete."""
     end = data.find(b"\r\n", at)
     if end < 0:
         return None
@@ -324,7 +324,7 @@ class Trade:
         return [key.data for key in (self.selector.get_map() or {}).values()]
 
     def play(self, until, timeout_s=60):
-        """Until `until()` holds, or no connection is left."""
+        """Plays until `until()` holds, or no connection is left."""
         deadline = time.monotonic() + timeout_s
         while self.selector.get_map() and not until():
             if time.monotonic() > deadline:
@@ -373,8 +373,9 @@ class Tables:
 
 
 def violations(start, tables, books):
-    """stock at the start - stock = orders = applied answers + those unknown that are there; the ids answered are those
-    in the table, each order is as it was asked for, once, and none is without its takes and its user."""
+    """Checks that the stock has lost as much as there are orders: one for each purchase answered as applied, and for
+    some with an unknown answer. The answered ids are those in the table, each order is there once, as requested, and
+    none lacks its takes or its user."""
     wrong = list(books.wrong)
     orders = {note: (number, user, item) for number, user, item, note in tables.orders}
     if len(orders) != len(tables.orders):

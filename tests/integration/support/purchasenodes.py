@@ -1,5 +1,5 @@
-"""Purchases of several rows in a cluster: through nodes that all write, beside one trouble of a node, and through a failover
-of replicas. What was acknowledged is on every node, once and whole."""
+"""Purchases of several rows in a cluster: through nodes that all write, with one trouble of a node, and through a
+failover of replicas. What was acknowledged has to be on every node, once and complete."""
 
 import threading
 import time
@@ -9,13 +9,13 @@ from load import clients_kept
 from purchasetrouble import PLAY_S, Round, outcome_of
 from server import wait_until
 
-# A failed node is given up, joins again and gets what it has missed.
+# A time for a failed node to be given up, join again and get what it has missed.
 TROUBLE_S = 240
-GO_ON = 50  # purchases that other nodes make beside a node in trouble
+GO_ON = 50  # purchases that other nodes make while a node is in trouble
 
 
 class ClusterRound(Round):
-    """A round whose tables are to be equal on all nodes at the end."""
+    """A round whose tables have to be equal on all nodes at the end."""
 
     stocks = (1_000_000,)
 
@@ -44,8 +44,8 @@ class ClusterRound(Round):
 
 
 class NodesRound(ClusterRound):
-    """Through one to three nodes that all write. A node that lost to another every time answers 149; one without its cluster
-    1047, a member of MySQL that leaves its group 3100, or that it is read only."""
+    """A round through one to three nodes that all write. A node that lost to another every time answers 149; one
+    without its cluster 1047; a MySQL member that leaves its group 3100, or that it is read only."""
 
     allowed = r".*1047.*|3100|.*lock_tables.*|.*READONLY.*|.*TRYAGAIN.*"
 
@@ -65,7 +65,8 @@ class NodesRound(ClusterRound):
                    "the nodes go on")
 
     def go_on_and_stop(self, without):
-        """A member of group replication that comes back cannot catch up with buyers who never pause, on few cores."""
+        """Also stops the buyers: on few cores, a returning member of group replication cannot catch up with buyers who
+        never pause."""
         self.go_on(without)
         if self.cluster.kind == "group":
             for buyer in self.trade.buyers:
@@ -86,7 +87,8 @@ class NodesRound(ClusterRound):
 
 
 class FailoverRound(ClusterRound):
-    """The primary is killed, the replica that has received most is promoted, and the primary comes back as its replica."""
+    """A round in which the primary is killed, the replica that has received most is promoted, and the primary comes
+    back as its replica."""
 
     def __init__(self, cluster, db, rng):
         super().__init__(cluster, "failover", db, rng, [cluster.primary])

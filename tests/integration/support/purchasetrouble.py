@@ -1,4 +1,4 @@
-"""Troubles of purchases of several rows: one round plays buyers beside one trouble, and compares stock, users, orders,
+"""Troubles of purchases of several rows: one round plays buyers during one trouble, then compares stock, users, orders,
 tokens and answers (purchase.py)."""
 
 import dataclasses
@@ -14,14 +14,14 @@ from purchase import Books, GroupBuyer, Shop, Tables, Trade, TransactionBuyer, b
 from server import run_packaged, wait_until
 
 OPTIONS = ["--handlersocket-tokens=ON", "--loose-resp-socket=resp.sock", "--innodb-lock-wait-timeout=2"]
-PLAY_S = 1.5        # before a kill, and beside a trouble that has happened often enough
-KILLS = 30          # of threads, in a round of them
+PLAY_S = 1.5        # before a kill, and after a trouble has happened often enough
+KILLS = 30          # of threads, in a round of kills
 AGAIN_MAX = 40      # purchases with a token that one buyer sends again
-ROOMY_ORDER = 3000  # bytes of an order where the disk is full, so that its table has to grow
-# "stopped": sold out or doomed. The others: a note that is there already, a lock that was waited for in vain, a
-# deadlock between the ports or with SQL, a purchase by SQL that was told so.
+ROOMY_ORDER = 3000  # bytes of an order in rounds with a full disk, in which its table has to grow
+# "stopped": sold out or doomed. The others: a note that exists already, a lock wait that timed out, a deadlock between
+# the ports or with SQL, a purchase by SQL that was told of one.
 ALWAYS = r"stopped|121|146|149|.*(CONSTRAINT|TRYAGAIN).*|sql .*"
-# A table that cannot grow is 135 or its text; a thread that was killed; a table that ALTER holds.
+# A table that cannot grow (135 or its text); a thread that was killed; a table that ALTER holds.
 ALLOWED = {"disk": r".*", "kill": r".*kill.*|.*KILL.*|1317|.*lock_tables.*", "ddl": r".*lock_tables.*|.*TRYAGAIN.*"}
 
 
@@ -47,16 +47,16 @@ class Round:
                            for number in range(1, 1 + rng.choice((2, 8, 32, 64))))
 
     def made(self, sql):
-        """The tables are there."""
+        """Makes the new tables survive a crash."""
         sql.run("FLUSH ENGINE LOGS")
 
     def reached(self, more=0):
-        """A condition for play(): so many answers, or the time is up."""
+        """A condition for play(): true after so many answers, or when the time is up."""
         end, goal = time.monotonic() + PLAY_S, self.books.answers + more if more else self.goal
         return lambda: self.books.answers >= goal or time.monotonic() > end
 
     def killed(self):
-        """SIGKILL while the buyers buy, a power cut where the server's disk forgets, and a restart."""
+        """A SIGKILL while the buyers buy, a power cut if the server's disk forgets, and a restart."""
         self.trade.play(self.reached())
         killer = threading.Timer(self.rng.choice((0, self.rng.uniform(0, 0.03))), self.server.strike)
         killer.start()
@@ -92,7 +92,8 @@ class Round:
         self.start_again()
 
     def beside(self, *others, often=2, timeout_s=60):
-        """The buyers play beside threads, each others(stopping, times), until each has done its part so often."""
+        """Lets the buyers play while threads run others(stopping, times), until each thread has done its part so
+        often."""
         times = [[] for _ in others]
         with Crew(timeout_s) as crew:
             for function, done in zip(others, times):
@@ -109,7 +110,7 @@ class Round:
         return [buyer(number) for number in range(3)]
 
     def killing(self, stopping, times):
-        """KILL QUERY and KILL of the library's threads."""
+        """Kills the library's threads with KILL QUERY and KILL."""
         session = self.server.sql()
         while not stopping.is_set():
             for thread in processes(session):
@@ -134,8 +135,8 @@ class Round:
                 session.run("OPTIMIZE TABLE orders")
                 session.run(f"ALTER TABLE orders DROP COLUMN c{number}, FORCE")
             except pymysql.IntegrityError:
-                # MySQL's manual, "Online DDL Limitations": an ALTER TABLE fails for a duplicate that was there for a
-                # moment alone, as a purchase that is taken back makes it.
+                # MySQL's manual, "Online DDL Limitations": an ALTER TABLE fails even for a duplicate that existed only
+                # for a moment, such as one of a purchase that was rolled back.
                 pass
             times.append(number)
 
@@ -148,14 +149,14 @@ class Round:
 
     @staticmethod
     def quiet(sql):
-        """Waits until nothing is under way any more: requests of clients that have left may be."""
+        """Waits until nothing is under way any more, because requests of clients that have left may be."""
         def busy():
             return [name for name in ("Handlersocket_connections", "Resp_connections") if sql.status(name)]
         wait_until(lambda: not busy(), 30, "the end of all connections")
 
     def ask_again(self, tables):
-        """Purchases with a token: the server knows of those whose orders are there, and of no others; sent again, those
-        applied get their answer again, and those unknown get one."""
+        """Asks about purchases with a token: the server must know exactly those whose orders exist. Sent again, an
+        applied purchase gets its answer again, and an unknown one gets an answer."""
         there, wrong = {note for *_, note in tables.orders}, []
         for buyer in self.trade.buyers:
             lost = [purchase for purchase in buyer.sent if purchase.token]
@@ -211,7 +212,7 @@ def purchases_in_trouble(trouble, server, lossy_disk, db, rng):
 
 
 def outcome_of(played):
-    """Plays the round, and judges it. Returns the violations, and its counts."""
+    """Plays the round, and checks it. Returns the violations, and its counts."""
     try:
         played.play()
     finally:

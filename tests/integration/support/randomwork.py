@@ -28,8 +28,8 @@ def random_opens(rng, name, table, first_id):
         opens.append(Open(first_id + len(opens), name, table, index, chosen, filters))
     arithmetic = [column for column in columns if column.kind.arithmetic and not column.auto]
     for index in table.indexes if arithmetic else ():
-        # Two columns can fail in two ways; without transactions, the order in which the columns are looked at
-        # then decides which changes are left behind.
+        # Two columns can fail in two ways; without transactions, the order in which the columns are handled then
+        # decides which changes remain.
         most = len(arithmetic) if table.engine == "InnoDB" else 1
         opens.append(Open(first_id + len(opens), name, table, index,
                           rng.sample(arithmetic, rng.randint(1, most)), []))
@@ -61,7 +61,7 @@ class Source:
         return V(data) if data not in (None, NOW) else None
 
     def keys(self, opened, parts, op):
-        """Mostly the values of one row, so that composite keys find something."""
+        """Draws keys: mostly the values of one row, so that composite keys find something."""
         rows = self.pool.get(opened.name)
         row = self.rng.choice(rows) if rows and self.rng.random() < 0.7 else None
         values = []
@@ -117,7 +117,7 @@ class Source:
         self.filters(request)
         if write:
             request.mod = self.modification(opened)
-        if request.filters or request.mod:  # filters and modifications stand behind limit and offset
+        if request.filters or request.mod:  # filters and modifications come after limit and offset
             request.limit = request.limit or 1
             request.offset = request.offset or 0
         return request

@@ -1,4 +1,4 @@
-"""A private Redis 7.0 of Debian's to compare with, which bootstrap obtains."""
+"""A private Redis 7.0 from Debian, for comparisons, which bootstrap obtains."""
 
 import os
 import pathlib

@@ -2,13 +2,13 @@
 
 An example is a fenced block; its first line names its kind:
 
-    sql                       statements; a comment behind a query shows its rows
+    sql                       statements; a comment after a query shows its rows
     handlersocket 9998, 9999  lines to and from that port; two spaces stand for one HT
     memcached                 lines to and from memcached's port
-    php, python               a program; the block `output` behind it is its output
+    php, python               a program; the block `output` after it is its output
 
-Ports are those of the documents (3306, 6379, 9998, 9999, 11211); each block has a connection of its own. A server of
-tests/package/examples.py, whose ports have secrets, says in opening_lines what a client sends first.
+Ports are those of the documents (3306, 6379, 9998, 9999, 11211); each block has a connection of its own. For a server
+of tests/package/examples.py, whose ports have secrets, opening_lines are what a client sends first.
 """
 
 import pathlib

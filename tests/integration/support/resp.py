@@ -1,4 +1,4 @@
-"""A client of RESP that shows replies as they are, and servers that serve it."""
+"""A client of RESP that shows replies unchanged, and servers with a port of RESP."""
 
 import socket
 
@@ -61,7 +61,7 @@ class Client:
         return [self.receive() for _ in range(size)]
 
     def transaction(self, *commands):
-        """What EXEC answers to these commands between MULTI and EXEC."""
+        """Sends these commands between MULTI and EXEC, and returns EXEC's answer."""
         assert self.ask("MULTI") == "OK"
         for command in commands:
             assert self.ask(*command) == "QUEUED", command
@@ -79,7 +79,7 @@ def free_port():
 
 
 def start(make_server, *options):
-    """A server with a port of RESP, server.resp_port, and a schema shop with a few rows."""
+    """Starts a server with a port of RESP, server.resp_port, and a schema shop with a few rows."""
     port = free_port()
     server = make_server(options=[f"--loose-resp-port={port}", "--loose-resp-schema=shop", *options])
     server.resp_port = port

@@ -21,7 +21,7 @@ from third_party import debian_packages, fetch, libraries_of, making, need, run
 NODE_PACKAGES = ["redis@6.3.1", "ioredis@6.0.0"]
 PHP_PACKAGE = "php8.2-redis"
 PREDIS_PACKAGE = "php-predis"
-# The parts of Laravel 8.83 that cache, hold sessions and queue, and what they import.
+# The parts of Laravel 8.83 for its cache, sessions and queues, with the packages that they import.
 LARAVEL_PACKAGES = [
     *(f"php-illuminate-{name}" for name in ("cache", "collections", "config", "container", "contracts", "filesystem",
                                             "macroable", "queue", "redis", "session", "support")),
@@ -32,7 +32,7 @@ LARAVEL_PACKAGES = [
 RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "ruby-redis", "libyaml-0-2"]
 GO_MODULES = ["github.com/redis/go-redis/v9@v9.23.0", "github.com/redis/rueidis@v1.0.79",
               "github.com/gomodule/redigo@v1.9.3"]
-# Vert.x comes first: of a library that several need, Netty, Maven takes the version of the first.
+# Vert.x comes first because several clients need Netty, and Maven takes the version that the first one needs.
 JARS = {"io.vertx:vertx-redis-client": "5.2.3", "redis.clients:jedis": "8.0.2",
         "io.lettuce:lettuce-core": "7.7.0.RELEASE", "org.slf4j:slf4j-nop": "1.7.36"}
 BUILD_TIMEOUT_S = 1800
@@ -54,7 +54,7 @@ def php(text, *arguments, extensions=(), folders=()):
     extension = next(debian_packages("php-redis", [PHP_PACKAGE]).glob("usr/lib/php/2*/redis.so"))
     predis = debian_packages("php-predis", [PREDIS_PACKAGE]) / "usr/share/php"
     loaded = [word for path in (extension, *extensions) for word in ("-d", f"extension={path}")]
-    # json and the session stand in PHP itself.
+    # json and the session are built into PHP.
     return run(*command, *loaded, "-d", f"include_path={':'.join(map(str, (predis, *folders)))}", "-r",
                text.removeprefix("<?php\n"), "--", *arguments, env=environment)
 
@@ -123,7 +123,7 @@ def java(text, *arguments):
 
 
 def rust(text, *arguments):
-    """The clients are compiled once, the program anew where its text is another."""
+    """The clients are compiled once, the program again whenever its text changes."""
     need("cargo")
     with making("rust-redis") as (folder, empty):
         if empty:

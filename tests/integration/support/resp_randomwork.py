@@ -1,7 +1,7 @@
 """Random commands on strings, and the comparison of two servers' replies to them.
 
-The two may differ in the moment at which each executes a command, and in nothing else: times of expiry that count from
-now are compared with room for a slow machine, and EXPIRE's GT and LT are asked with moments that are far apart."""
+The two may only differ in the moment at which each executes a command: relative times of expiry are compared with room
+for a slow machine, and EXPIRE's GT and LT get moments that are far apart."""
 
 import random
 import time
@@ -151,7 +151,7 @@ class Mixture:
         return [self.random.choice(["FLUSHDB", "FLUSHALL"])] if self.random.random() < 0.03 else ["PING"]
 
     def safe_command(self):
-        """One that cannot fail: an error in a transaction undoes it here, and leaves it done in Redis."""
+        """A command that cannot fail: an error in a transaction undoes the transaction here, but not in Redis."""
         key = self.random.choice(SAFE_KEYS)
         return self.random.choice([
             ["SET", key, self.value()], ["GET", key], ["DEL", key, self.random.choice(SAFE_KEYS)], ["APPEND", key, "x"],
@@ -168,7 +168,7 @@ class Mixture:
 
 class RowMixture(Mixture):
     """Commands on the rows of shop.h, which a Redis has as hashes. A row always has its field z: a hash without fields
-    is no key of Redis's, while a row whose fields are all NULL is still there."""
+    does not exist in Redis, while a row whose fields are all NULL does exist."""
 
     KEYS = ["shop.h:1", "shop.h:2", "h:3"]
     FIELDS = ["f1", "f2", "f3", "n1", "n2"]
@@ -207,7 +207,7 @@ class RowMixture(Mixture):
         return [self.random.choice(["HSET", "HSET", "HMSET"]), self.row(), *pairs]
 
     def value(self):
-        """Without the texts that are numbers in SQL and none in Redis."""
+        """A value, but none of the texts that are numbers only in SQL, and not in Redis."""
         return self.pick(INTEGERS, FLOATS, TEXTS, ["x", "1.5", "1e3", "0x10"])
 
     def row_hsetnx(self):
@@ -236,18 +236,18 @@ class RowMixture(Mixture):
             ["HGETALL", key], ["HSETNX", key, field, self.value()], ["EXISTS", key], ["HSTRLEN", key, field], ["HEXISTS", key, field]])
 
     def anew(self):
-        """A row that is deleted and made again."""
+        """Commands that delete a row, look for it, and make it again."""
         key = self.row()
         return [["DEL", key], ["EXISTS", key], ["HGETALL", key], ["HLEN", key], ["HSET", key, "z", "2"]]
 
 
 def as_pairs(reply):
-    """HGETALL's reply: the fields are in no order."""
+    """HGETALL's reply as pairs, because its fields have no order."""
     return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 def alike(words, first, second):
-    """Whether two replies to a command mean the same, but for the moment at which it was executed."""
+    """Whether two replies to a command mean the same, apart from the moment at which it was executed."""
     name = words[0].upper()
     if name in ("TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME") and isinstance(first, int) and isinstance(second, int):
         room = SLACK_MS if name.startswith("P") else SLACK_MS // 1000
@@ -260,7 +260,7 @@ def alike(words, first, second):
 
 
 class Pair:
-    """A connection to each of two servers, on which the same commands are sent."""
+    """Connections to two servers, which both get the same commands."""
 
     def __init__(self, one_port, other_port, version):
         self.clients = [Client(one_port, version), Client(other_port, version)]
@@ -304,11 +304,11 @@ class Pair:
         return f"{before}\n{shown(words)}\n  {shown([first])}\n  {shown([second])}"
 
     def compare_all(self):
-        """All keys of all databases, their values and their times of expiry."""
+        """Compares all keys of all databases, their values and their times of expiry."""
         for number in range(DATABASES):
             self.run([["SELECT", str(number)], ["KEYS", "*"]])
             self.run([words for key in KEYS for words in (["GET", key], ["PEXPIRETIME", key])])
-            self.run([["DBSIZE"]])  # Redis counts what has expired until somebody asks for it.
+            self.run([["DBSIZE"]])  # Redis counts an expired key until somebody reads it.
         self.run([["SELECT", "0"]])
 
     def close(self):

@@ -30,13 +30,14 @@ DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 REDIS_PY = "redis==8.1.0"
 REDIS_PY_SHA256 = "6e1a19beef9225c83efd689c7e6b7da2d5215b1f42cd13b7fc3714d0a09c7b25"
 REDIS_PY_TESTS = ["commands", "pipeline", "lock", "encoding"]
-# They talk to ports that are always the same.
+# The suites use fixed ports.
 REDIS_PY_ELSEWHERE = ["test_client_setinfo", "test_module", "test_psync"]
 TIMEOUT_S = 240
 
 
 def source(package, sha256, needs=()):
-    """The folder of a Python package's source, which has its tests; beside it, `needs` has what it imports."""
+    """The folder of a Python package's source, with its tests; the folder `needs` next to it has the packages that it
+    imports."""
     name = package.partition("=")[0]
     with third_party.making(f"{name}-source") as (folder, empty):
         if empty:

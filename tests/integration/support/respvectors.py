@@ -1,6 +1,6 @@
 """The golden vectors of RESP: their notation, playing and recording them.
 
-spec/vectors/README.md describes the notation; the marks are those of memcached's vectors, and two more.
+spec/vectors/README.md describes the notation; it has the marks of memcached's vectors, and two more.
 """
 
 import json
@@ -15,7 +15,7 @@ FOLDER = REPOSITORY / "spec" / "vectors" / "resp"
 DIALECTS = ("inline", "resp2", "resp3")
 ANSWER_S = 5.0
 PLAIN = re.compile(r"[!#-&(-\[\]-~]+")
-# The rows that each vector begins with, as hashes of a real Redis.
+# The rows with which each vector begins, as hashes for a real Redis.
 HASHES = {"shop.product:7": {"name": "Teapot", "price": "24.90", "stock": "5", "sku": "T-7"},
           "shop.product:8": {"name": "Cup", "stock": "0", "sku": "C:8"},
           "shop.line:1:x\\:y": {"n": "3"}}
@@ -42,9 +42,9 @@ def sent(dialect, step):
 
 
 def can_play(vector, dialect):
-    """A vector of bytes as they are belongs to RESP2; another one is played inline where each of its commands
-    can be: a word that is not plain needs quotes, which `inline` shows. One that changes the version by itself (`hello`)
-    begins in RESP2."""
+    """Whether the vector can be played in the dialect. A vector of raw bytes belongs to RESP2; another one is played
+    inline if all of its commands can be: a word with special characters needs quotes, which `inline` shows. A vector
+    that changes the version itself (`hello`) begins in RESP2."""
     if any("send" in step for step in vector["steps"]):
         return dialect == "resp2"
     if vector.get("hello") and dialect == "resp3":
@@ -65,7 +65,7 @@ class Expected:
     """One reply, to be compared with what has come."""
 
     def __init__(self, text):
-        self.bounds = []  # of each number of the pattern
+        self.bounds = []  # the bounds of each number of the pattern
         pattern = b""
         for piece in mcvectors.pieces(text):
             if is_text(piece):
@@ -106,7 +106,7 @@ class Expected:
 # --- Playing ---
 
 class Connection:
-    """Bytes to a port and from it."""
+    """A connection to a port, over which bytes go as they are."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
@@ -119,7 +119,7 @@ class Connection:
         self.socket.close()
 
     def receive_more(self):
-        """False: the server has closed the connection."""
+        """Receives more bytes; False: the server has closed the connection."""
         try:
             data = self.socket.recv(1 << 16)
         except ConnectionResetError:
@@ -128,7 +128,7 @@ class Connection:
         return bool(data)
 
     def gets(self, text):
-        """None if this reply comes, else what has come."""
+        """None if this reply comes, otherwise what has come."""
         expected = Expected(text)
         if expected.empty:
             return None  # a reply shows in the next step, or at the end
@@ -165,7 +165,7 @@ class Connection:
 
 
 def fill_redis(port):
-    """What a real Redis has before each vector: the rows as hashes, and nothing else."""
+    """Gives a real Redis its state before each vector: only the rows, as hashes."""
     with Connection(port) as connection:
         commands = [["FLUSHALL"], ["SCRIPT", "FLUSH"],
                     *(["HSET", key, *(text for pair in row.items() for text in pair)] for key, row in HASHES.items())]
@@ -175,7 +175,7 @@ def fill_redis(port):
 
 
 def play(port, vector, dialect, ours):
-    """The first step with a wrong reply, together with that; None if all replies are right."""
+    """Returns the first step with a wrong reply, together with this reply; None if all replies are right."""
     with Connection(port) as connection:
         if dialect == "resp3":
             connection.socket.sendall(b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n")

@@ -1,8 +1,8 @@
-"""Explains the answers that many clients got about one row by one order of their requests.
+"""Looks for one order of requests that explains the answers that many clients got about one row.
 
-Every state of a row has a version of its own: increments add 1 to it, updates and inserts set one that
-was never used. A modification that tells the row before it therefore has one place in the order, which
-decides its possible answers. States are dictionaries of the columns.
+Every state of a row has a version of its own: increments add 1 to it, updates and inserts set one that was never used.
+A modification that shows the row before it therefore has a fixed place in the order, which decides its possible
+answers. States are dictionaries of the columns.
 """
 
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ class History:
         assert possible, ("found nothing where something always was", event)
 
     def _check_connections(self):
-        """The requests of one connection take effect in the order in which they were sent."""
+        """Checks that the requests of each connection took effect in the order in which they were sent."""
         last = {}
         for event in self.events:
             at = self.places.get(id(event))

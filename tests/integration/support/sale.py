@@ -1,4 +1,4 @@
-"""A flash sale: many connections that take from the stock of one row, and the books of their answers.
+"""A flash sale: many connections take from the stock of one row, and books keep their answers.
 
 Every buyer sends a conditional decrement that asks for the value before it, again and again until
 the row is sold out. One thread plays all buyers, so that its clock orders requests and answers:
@@ -18,7 +18,7 @@ import hs
 import mc
 from server import wait_until
 
-# The errors of plain and of TLS sockets that have nothing to give or take now.
+# Errors that plain and TLS sockets raise if they cannot receive or send at this moment.
 NOTHING_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 KEEP = 3  # the stock that the condition leaves
 
@@ -41,7 +41,7 @@ def make_counter(server, db):
 
 
 def allow_connections(count):
-    """Raises the limit of open files of this process, as far as it may."""
+    """Raises the limit of open files of this process as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + 256
     assert hard >= wanted, f"the limit of open files is {hard}: {wanted} are needed (ulimit -Hn)"
@@ -76,7 +76,7 @@ class Buyer:
         self.sock.setblocking(False)
 
     def begin(self, db):
-        """Prepares the connection. Returns the request of every purchase."""
+        """Prepares the connection. Returns the request that every purchase sends."""
         self.sock.sendall(hs.line(*hs.open_words(0, db, "stock", "PRIMARY", "stock", "stock")))
         answer = b""
         while not answer.endswith(b"\n"):
@@ -131,7 +131,7 @@ class Sale:
         allow_connections(connections)
         self.server = server
         self.books = []      # answered requests, in the order of the answers
-        self.unknown = []    # requests that were sent before the connection ended, without an answer
+        self.unknown = []    # sent requests that have no answer because the connection ended
         self.errors = collections.Counter()
         self.error_replies = 0
         self.taken = 0
@@ -145,7 +145,7 @@ class Sale:
         self.active = len(self.buyers)
 
     def play(self, until=lambda sale: False, timeout_s=120):
-        """Plays until every buyer has been told that all is sold out, or `until` says so."""
+        """Plays until every buyer has been told that all is sold out, or `until` returns true."""
         deadline = time.monotonic() + timeout_s
         for buyer in list(self.buyers.values()):
             self.send(buyer)
@@ -168,7 +168,7 @@ class Sale:
             server.kill()
 
     def leave(self, buyer):
-        """Ends the connection with a reset, whether requests are under way or not."""
+        """Ends the connection with a TCP reset, whether requests are under way or not."""
         buyer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.end(buyer)
 
@@ -237,9 +237,9 @@ def of_row(books, row):
 
 
 def order_violations(books):
-    """H3, for all answers about one row: a buyer who was answered before another buyer asked has seen more
-    stock than that other buyer. "Not applied" has seen no more than KEEP: no buyer who asks after that answer
-    may take a piece."""
+    """H3, for all answers about one row: a buyer who was answered before another buyer asked must have seen more stock
+    than the other. "Not applied" means that only KEEP was left: no buyer who asks after that answer may take a
+    piece."""
     wrong = []
     by_answer = sorted(books, key=lambda one: one.answered)
     at, least = 0, float("inf")
@@ -268,7 +268,7 @@ def book_violations(books, stock, final):
 
 
 def crash_violations(sale, stock, final):
-    """H3, and H6: acknowledged pieces are taken, and no piece that nobody asked for."""
+    """H3, and H6: acknowledged pieces are taken, and no piece without a request."""
     acknowledged, unknown = len(applied(sale.books)), len(sale.unknown)
     refused, taken = len(sale.books) - acknowledged, stock - final
     wrong = order_violations(sale.books)
@@ -291,10 +291,10 @@ def error_violations(sale):
 
 def killed_sale(server, rng, db, goal, buyers=Buyer, stock=100_000_000,
                 connections=(1, 8, 64, 512), then=lambda server: None, seconds_max=float("inf")):
-    """A sale that ends with a SIGKILL at a random moment behind the first `goal` pieces, then(server), and a
-    restart. Returns the violations, and the sale."""
+    """Plays a sale that ends with a SIGKILL at a random moment after the first `goal` pieces, calls then(server), and
+    restarts. Returns the violations, and the sale."""
     sql = server.sql()
-    # The table is there after the crash, however lazily the server flushes the sale.
+    # Flushed, so that the table survives the crash, however rarely the server flushes during the sale.
     flush = sql.value("SELECT @@global.innodb_flush_log_at_trx_commit").decode()
     sql.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
     make_table(sql, db, stock)

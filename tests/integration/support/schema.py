@@ -15,7 +15,7 @@ class Column:
     kind: object
     nullable: bool = True
     auto: bool = False
-    default: bytes | None = None   # the SQL text behind DEFAULT
+    default: bytes | None = None   # the SQL text after DEFAULT
     now: bool = False              # the value may be the server's time
     on_update: str = ""
     generated: str = ""            # the expression
@@ -52,7 +52,7 @@ class Part:
         return f"{self.column.name}{prefix}{' DESC' if self.descending else ''}"
 
     def order(self, backwards=False):
-        """A term of ORDER BY: the order of the index."""
+        """A term of ORDER BY with the order of the index."""
         term = f"LEFT({self.column.name},{self.prefix})" if self.prefix else self.column.name
         if self.prefix and self.column.kind.ddl.endswith("latin1_bin"):
             # MariaDB sorts LEFT('', 2) before LEFT(' ', 2), which are equal in this collation and in its indexes.
@@ -118,7 +118,7 @@ def primary_columns(rng):
 
 
 def give_default(rng, column):
-    """Sometimes a DEFAULT: a literal, an expression, or the clock."""
+    """Sometimes gives a column a DEFAULT: a literal, an expression, or the clock."""
     kind = column.kind
     clock = type(kind) in (Datetime, Timestamp)
     pick = rng.random()
@@ -177,7 +177,7 @@ def generated_column(rng, name, columns):
 
 
 def random_part(rng, column, engine):
-    """The way in which this column may stand in an index; None if it cannot."""
+    """A random way to put this column into an index; None if there is none."""
     kind = column.kind
     prefix = 0
     if not kind.indexable or (kind.prefixable and not column.generated and rng.random() < 0.25):
@@ -210,7 +210,7 @@ def hashed_index(rng, columns):
 
 
 def functional_indexes(rng, columns):
-    """Definitions of indexes over expressions, which no request names."""
+    """Definitions of indexes over expressions, which requests cannot name."""
     found = []
     for column in columns:
         name, kind = column.name, column.kind

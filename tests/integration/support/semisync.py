@@ -3,7 +3,7 @@
 from server import is_mysql, wait_until
 
 _SOURCE, _REPLICA = ("source", "replica") if is_mysql() else ("master", "slave")
-# The variables that turn it on, at each end.
+# The variables that turn it on, at the source and at the replica.
 SOURCE, REPLICA = f"rpl_semi_sync_{_SOURCE}_enabled", f"rpl_semi_sync_{_REPLICA}_enabled"
 # A condition on a line of the process list: this commit waits for a replica.
 WAITS = "state LIKE 'Waiting for semi-sync ACK%'"
@@ -18,7 +18,7 @@ def options(timeout_ms, wait_point="AFTER_SYNC"):
 
 
 def turn_on(source, replica):
-    """From now on commits at the source wait for the replica. Both are sessions."""
+    """Makes commits at the source wait for the replica. Both arguments are SQL sessions."""
     replica.run("STOP REPLICA")
     replica.run(f"SET GLOBAL {REPLICA} = 1")
     replica.run("START REPLICA")
@@ -27,7 +27,7 @@ def turn_on(source, replica):
 
 
 def is_on(source):
-    """Whether no commit has given up to wait."""
+    """Whether no commit has given up waiting."""
     return source.rows(f"SHOW STATUS LIKE 'Rpl_semi_sync_{_SOURCE}_status'")[0][1] == b"ON"
 
 

@@ -17,12 +17,11 @@ import hs
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 SCRIPT = REPOSITORY / "scripts" / "server"
 START_TIMEOUT_S = 90
-EXTRA_OPTIONS = []  # of every server, in front of its own: pytest --tls
+EXTRA_OPTIONS = []  # options of every server, before its own ones: pytest --tls
 
 
 def interrupt_on_signals():
-    """An end from outside (timeout, CI, a closed terminal) counts as an interrupt, so that the servers are
-    stopped."""
+    """Makes SIGTERM and SIGHUP (timeout, CI, a closed terminal) interrupt the run, so that the servers are stopped."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup
             signal.signal(number, signal.default_int_handler)
@@ -51,7 +50,8 @@ def cache_dir():
 
 
 def store_dir():
-    """The folder behind a view of the cache (scripts/lib/cache_view.sh), for what tests obtain by themselves."""
+    """The cache itself, even if cache_dir() is a view of it (scripts/lib/cache_view.sh), for what tests obtain by
+    themselves."""
     view_of = cache_dir() / "view-of"
     return pathlib.Path(view_of.read_text().strip()) if view_of.exists() else cache_dir()
 
@@ -63,7 +63,7 @@ def read_env(path):
 
 
 def run_packaged(sql, name):
-    """The statements of a script in packaging/, which have no semicolon within them."""
+    """Runs the statements of a script in packaging/, which must not contain semicolons."""
     text = (REPOSITORY / "packaging" / name).read_text()
     lines = [line for line in text.splitlines() if not line.startswith("--")]
     for statement in "\n".join(lines).split(";"):
@@ -73,12 +73,12 @@ def run_packaged(sql, name):
 
 SERVERS = tuple(re.search(r"^servers=\((.+)\)$", (REPOSITORY / "scripts/lib.sh").read_text(), re.MULTILINE)[1].split())
 PLUGINS = ("handlersocket", "daemon_memcached", "resp")  # that have ports
-# The number of MySQL's VECTOR, whose cells are bytes.
+# The type number of MySQL's VECTOR, whose cells are bytes.
 pymysql.connections.TEXT_TYPES.add(242)
 SONAME = re.compile(r"((?:UN)?INSTALL) SONAME 'rowsocket'")
 # A table of MariaDB's sequence engine.
 SEQUENCE = re.compile(r"(?:\b\w+\.)?\bseq_(\d+)_to_(\d+)\b")
-# Words of MariaDB for replication, and MySQL's.
+# MariaDB's words for replication, with MySQL's.
 REPLICATION = ((re.compile(r"\b(START|STOP|RESET) SLAVE\b"), r"\1 REPLICA"),
                (re.compile(r"\bCHANGE MASTER TO\b"), "CHANGE REPLICATION SOURCE TO"), (re.compile(r"\bmaster_"), "source_"))
 # A statement of MariaDB that is two statements in MySQL.
@@ -96,7 +96,7 @@ def is_mysql():
 
 
 def is_server_before(version):
-    """Whether the server is MariaDB and older than version (11, 8), for example, or MySQL."""
+    """Whether the server is MySQL, or a MariaDB older than a version, for example (11, 8)."""
     return is_mysql() or tuple(map(int, server_name().split("-")[1].split("."))) < version
 
 
@@ -107,7 +107,7 @@ def build_dir(preset):
 
 
 def other_server_suffix():
-    """The end of the names of folders, where the server is not the one that scripts take by themselves."""
+    """The end of folders' names for servers other than the scripts' default server; empty for that one."""
     return "" if server_name() == SERVERS[0] else f"-{server_name()}"
 
 
@@ -165,7 +165,7 @@ class Sql:
         return row[0]
 
     def error(self, query, *args):
-        """The number of the error with which the server refuses the query."""
+        """Runs a query that has to fail, and returns the number of its error."""
         try:
             self.run(query, *args)
         except pymysql.MySQLError as error:
@@ -188,13 +188,13 @@ class Sql:
         return query % tuple(map(self.literal, args)) if args else query
 
     def _each_plugin(self, verb):
-        """What MySQL has in place of INSTALL SONAME and UNINSTALL SONAME."""
+        """MySQL's statements for INSTALL SONAME and UNINSTALL SONAME, which it does not have."""
         for plugin in PLUGINS:
             self.run(f"{verb} PLUGIN {plugin}" + (" SONAME 'rowsocket.so'" if verb == "INSTALL" else ""))
 
     @staticmethod
     def _sequence(match):
-        """What MySQL has in place of a table of the sequence engine."""
+        """MySQL's replacement for a table of the sequence engine."""
         first, last = match.groups()
         return (f"(WITH RECURSIVE numbers (seq) AS (SELECT {first} UNION ALL SELECT seq + 1 FROM"
                 f" numbers WHERE seq < {last}) SELECT seq FROM numbers) AS seq_{first}_to_{last}")
@@ -204,7 +204,7 @@ class Sql:
         if value is None:
             return "NULL"
         if isinstance(value, (bytes, bytearray)):
-            # In MySQL x'38' is the number 56 beside a number; with a character set it is a text.
+            # In MySQL x'38' together with a number is the number 56; with a character set it is a text.
             return f"{'_binary ' if is_mysql() else ''}x'{bytes(value).hex()}'"
         if isinstance(value, str):
             return "'" + self.connection.escape_string(value) + "'"
@@ -216,12 +216,12 @@ class Sql:
 
 
 class StartFailed(Exception):
-    """The server did not start; the text is the script's output and the log's end."""
+    """The server did not start; the text is the output of the script and the end of the log."""
 
 
 class Server:
-    """One private server. Its directory is removed when it stops, unless keep is set. environment: variables
-    that its process has besides those of this process. server: its name, by default server_name()."""
+    """One private server. Its directory is removed when it stops, unless keep is set. environment: more variables for
+    its process than those of this process. server: its name, by default server_name()."""
 
     def __init__(self, plugin, options=(), keep=False, directory=None, environment=None,
                  server=None):
@@ -238,7 +238,7 @@ class Server:
         self.clients = []
 
     def start(self, options=None):
-        """Starts, or starts again on the same data directory."""
+        """Starts the server, the first time or again on the same data directory."""
         if options is not None:
             self.options = list(options)
         command = [str(SCRIPT), "start", str(self.directory), "--server", self.server,
@@ -255,7 +255,7 @@ class Server:
         return self
 
     def stop(self):
-        """An orderly shutdown."""
+        """Shuts the server down in good order."""
         self.close_clients()
         if not self.running:
             return
@@ -264,18 +264,18 @@ class Server:
                        stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=True)
 
     def strike(self):
-        """SIGKILL, at this very moment; kill() must clear up after it."""
+        """Sends SIGKILL at this very moment; kill() has to clean up afterwards."""
         os.kill(self.pid, signal.SIGKILL)
 
     def kill(self):
-        """SIGKILL, and the clean-up after it."""
+        """Sends SIGKILL, and cleans up after it."""
         self.running = False
         subprocess.run([str(SCRIPT), "kill", str(self.directory)], capture_output=True,
                        stdin=subprocess.DEVNULL, timeout=START_TIMEOUT_S, check=False)
         self.close_clients()
 
     def remove(self):
-        """The end: stops and removes the directory."""
+        """Stops the server, and removes its directory."""
         try:
             if self.running and self.alive():
                 self.stop()

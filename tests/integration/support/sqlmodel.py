@@ -1,9 +1,9 @@
 """The reference model: the meaning of each request of the protocol, in SQL.
 
-Model.check(request, reply) carries the request out on the twin table and tells how the reply
-differs from SQL's answer (None if it does not). The rules are those of spec/handlersocket.md, "What
-'as SQL does' means": rows in index order, backwards for < and <=; composite keys compare as tuples in index
-order; NULL equals NULL and sorts lowest; = with a value that the column cannot hold finds nothing.
+Model.check(request, reply) carries the request out on the twin table and returns how the reply differs from SQL's
+answer (None if it does not). The rules are those of spec/handlersocket.md, "What 'as SQL does' means": rows in index
+order, backwards for < and <=; composite keys compare as tuples in index order; NULL equals NULL and sorts lowest; =
+with a value that the column cannot hold finds nothing.
 """
 
 import dataclasses
@@ -17,9 +17,9 @@ from server import is_mysql
 
 HANDLER_ERRORS = {1062: "121", 1586: "121", 1452: "151", 1216: "151", 1451: "152", 1217: "152",
                   1205: "146", 1213: "149"}
-OUT_OF_RANGE = {"1264", "1690"}  # SQL itself answers one of these, by the type of the expression
+OUT_OF_RANGE = {"1264", "1690"}  # SQL answers one of these, depending on the type of the expression
 if is_mysql():
-    OUT_OF_RANGE.add("1406")  # too many bits, which in SQL's literal are a number
+    OUT_OF_RANGE.add("1406")  # too many bits, which are a number in a literal of SQL
 NOW = b"<now>"
 
 
@@ -74,7 +74,7 @@ class Find:
 
 
 class Row:
-    """A row that the scan meets."""
+    """A row that the scan reaches."""
 
     def __init__(self, cells, keys, columns, filters):
         self.key = cells[:keys]
@@ -117,7 +117,7 @@ def condition(index, op, keys):
 
 
 def filter_condition(column, op, value):
-    """SQL for a filter: 1 where the filter holds."""
+    """SQL for a filter: 1 if the filter holds."""
     if op in ("=", "!="):
         literal = b"NULL" if value.data is None else column.kind.compare(value.data)
         term = column.kind.comparand(column.name_b) + b" <=> " + literal
@@ -132,11 +132,11 @@ def compare_in_filter(column, value, relation):
 
 
 class Model:
-    """The twin tables and the effects of the requests on them."""
+    """The twin tables, on which it carries out the requests."""
 
     def __init__(self, sql, db, twins, recent_from):
         self.sql, self.db, self.twins = sql, db, twins  # twins: name on the socket's side: twin
-        self.recent_from = recent_from                  # times from here on count as "now"
+        self.recent_from = recent_from                  # times since then count as "now"
         self.refused = 0
 
     def twin(self, opened):
@@ -215,7 +215,7 @@ class Model:
             chosen.append(row)
             if len(chosen) == max(1, request.limit or 0):
                 break
-        # A row that @ finds twice is answered twice, and changed once.
+        # A row that @ finds twice is answered twice, but changed only once.
         return list({row.key: row for row in chosen}.values()) if request.mod else chosen
 
     def select(self, request, keys, limit):
@@ -244,7 +244,7 @@ class Model:
 
     @staticmethod
     def sign_change(request):
-        """SQL for: a decrement would change the sign of a column."""
+        """SQL for whether a decrement would change the sign of a column."""
         if not request.mod or request.mod[0][0] != "-":
             return b"0"
         terms = []
@@ -282,7 +282,7 @@ class Model:
         return f"expected {expected}"
 
     def timeless(self, columns, reply):
-        """The rows of a reply, with times of the clock replaced."""
+        """The rows of a reply, with times from the clock replaced."""
         if reply.code or not columns or len(reply.cells) % len(columns):
             return list(reply)
         return [tuple(self.shown(column, cell) for column, cell in zip(columns, row)) for row in reply.rows]
@@ -336,8 +336,8 @@ class Model:
         return b"UPDATE %s SET %s WHERE %s" % (self.twin(opened), b", ".join(terms), where)
 
     def attempt(self, statements, takes_back=False):
-        """Runs the statements as one: returns the number of the error that refused them, or None. Engines
-        without transactions keep the changes up to the error."""
+        """Runs the statements as one. Returns the number of the error that refused them, or None. Engines without
+        transactions keep the changes up to the error."""
         if takes_back:
             self.sql.run("SAVEPOINT request")
         try:

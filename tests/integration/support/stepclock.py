@@ -1,4 +1,4 @@
-"""A calendar that is set anew while a server runs: builds stepclock.c, and tells it how far."""
+"""A time of day that jumps while a server runs: builds stepclock.c, and tells it by how much."""
 
 import pathlib
 import struct
@@ -23,6 +23,6 @@ class StepClock:
         self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_STEPCLOCK": str(self.file)}
 
     def step(self, seconds):
-        """From now on, the time of day is so much later than the machine's."""
+        """Makes the server's time of day so many seconds later than the machine's."""
         with open(self.file, "r+b" if self.file.exists() else "wb") as file:
             file.write(struct.pack("<q", seconds))

@@ -1,5 +1,5 @@
-"""The server's system calls, in order, as strace sees them: did a write reach the disk before the
-reply that promises it left?
+"""The server's system calls, in order, as strace sees them: did a write reach the disk before the reply that promises
+it was sent?
 
 Every request carries a marker. A reply may be sent only after a flush of the redo log (and of the
 binlog, if there is one) that began after the marker was written to that file and ended before the
@@ -34,7 +34,7 @@ class Call:
 
 
 class Trace:
-    """strace, attached to a server for as long as the context lasts; it has the calls afterwards."""
+    """strace, attached to a server for as long as the context lasts, after which it has the calls."""
 
     def __init__(self, server, path, extra=(), calls=CALLS):
         self.path = path
@@ -58,8 +58,8 @@ class Trace:
 
     @staticmethod
     def note_replies(clients):
-        """The trace has the bytes that these clients have received: a thread sends the next reply only when
-        strace has noted its last send."""
+        """Makes sure that the trace has the bytes that these clients have received: a thread sends the next reply only
+        after strace has noted its last send."""
         for client in clients:
             client.ask_for_nothing()
 
@@ -161,9 +161,8 @@ class Durability:
         return [f"{marker!r} was answered before {file.decode()} was flushed"]
 
     def chain_violations(self, chain, promises):
-        """For requests that followed each other on one row. chain: for each request, in that order, the
-        marker that it puts into each file. Of merged requests only the marker of the last was written, which
-        covers all of them.
+        """For requests that followed each other on one row. chain: for each request, in that order, the marker that it
+        puts into each file. For merged requests only the marker of the last was written, which covers all of them.
 
         promises: (port of the client, text that its reply shows, place in the chain). Returns the violations,
         and the number of places that have no write of their own in any file."""
@@ -193,7 +192,7 @@ class Durability:
 
 
 def following(writes):
-    """For each place its write or, if the place has no write, that of the next place with one."""
+    """For each place its write or, if it has none, the write of the next place that has one."""
     covers = list(writes)
     for place in reversed(range(len(covers) - 1)):
         covers[place] = covers[place] or covers[place + 1]

@@ -5,8 +5,8 @@
     java   hs4j from Maven Central
     php    PHP and its memcached extension, from Debian
     python pymemcache from PyPI
-None of the clients is part of this repository. Where the tool to fetch or run one is missing, the test
-is skipped and says so.
+None of the clients is part of this repository. If the tool to fetch or run one is missing, the test is skipped and says
+so.
 """
 
 import contextlib

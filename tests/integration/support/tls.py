@@ -84,21 +84,21 @@ class Authority:
                 self.folder / f"{name}.csr")
         openssl("ca", "-batch", "-notext", "-config", self.configuration, "-in", self.folder / f"{name}.csr",
                 "-out", certificate, *(("-startdate", dates[0], "-enddate", dates[1]) if dates else ()))
-        key.chmod(0o644)  # the server's user reads it
+        key.chmod(0o644)  # so that the server's user can read it
         return certificate, key
 
     def revoke(self, certificate):
         openssl("ca", "-config", self.configuration, "-revoke", certificate)
 
     def revocations(self):
-        """The path of a list of what is revoked."""
+        """The path of a list of revoked certificates."""
         path = self.folder / "crl.pem"
         openssl("ca", "-config", self.configuration, "-gencrl", "-out", path)
         return path
 
 
 class Certificates:
-    """A server's certificate; those of clients: app, expired, revoked, stranger (another authority's)."""
+    """A server's certificate, and clients' certificates: app, expired, revoked, stranger (of another authority)."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rs-tls-"))
@@ -115,7 +115,7 @@ class Certificates:
     @classmethod
     @functools.cache
     def shared(cls):
-        """The same ones for the whole run."""
+        """The certificates of the whole run."""
         made = cls()
         atexit.register(made.remove)
         return made
@@ -139,7 +139,7 @@ class Certificates:
         context.check_hostname = False
         context.load_verify_locations(self.authority.certificate)
         if version is not None:
-            context.set_ciphers("ALL:@SECLEVEL=0")  # what is refused is refused for its version alone
+            context.set_ciphers("ALL:@SECLEVEL=0")  # so that only the version can be a reason to refuse
             context.minimum_version = context.maximum_version = version
         if client is not None:
             context.load_cert_chain(*self.client[client])
@@ -147,14 +147,14 @@ class Certificates:
 
 
 class RecordClient:
-    """A client whose records the test sees and carries by itself."""
+    """A client whose records the test sees, and transports by itself."""
 
     def __init__(self, address, context, timeout_s=10.0):
         self.socket = socket.create_connection(address, timeout=timeout_s)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received, self.to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self.received, self.to_send)
-        self.wire = b""  # what has come since the handshake
+        self.wire = b""  # the bytes that have come since the handshake
         self.plain = b""
 
     def close(self):
@@ -175,7 +175,7 @@ class RecordClient:
         transmit(self.to_send.read())
 
     def encrypt(self, data):
-        """The records of data."""
+        """The records with the encrypted data."""
         assert self.tls.write(data) == len(data)
         return self.to_send.read()
 
@@ -200,7 +200,7 @@ class RecordClient:
             assert time.monotonic() < deadline and self.receive(), self.plain[-200:]
 
     def records(self):
-        """The lengths of the whole records of type application data that have come."""
+        """The lengths of the complete records of application data that have come."""
         lengths, at = [], 0
         while at + 5 <= len(self.wire):
             length = int.from_bytes(self.wire[at + 3:at + 5], "big")
@@ -210,7 +210,7 @@ class RecordClient:
         return lengths
 
 
-# The table of the tests of TLS.
+# The table that the tests of TLS use.
 
 def make_table(server):
     sql = server.sql()
@@ -221,7 +221,7 @@ def make_table(server):
 
 
 def renew(sql):
-    """Has the server read its certificates again."""
+    """Makes the server read its certificates again."""
     sql.run("ALTER INSTANCE RELOAD TLS" if is_mysql() else "FLUSH SSL")
 
 

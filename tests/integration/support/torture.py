@@ -1,8 +1,8 @@
 """scripts/torture: many rounds of work that the tests do once or a few times, each with a seed of its own.
 
-Rounds are shared out to processes, each with private servers of its own. A server is used (and, where
-that is the round, killed and started again) in one round after the other and replaced now and then,
-or when a round failed: then its directory is kept.
+Rounds are shared out to processes, each with private servers of its own. A server is used for many rounds (and killed
+and started again if the kind of round says so). It is replaced now and then, and when a round has failed: then its
+directory is kept.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from test_sale_trouble import killed_primary, killed_workers, storm_of_ddl, vani
 from test_tokens import TABLE, kills_and_reconnects
 
 SERVER_ROUNDS = 25  # rounds for which one server is used
-SALE_SECONDS_MAX = 1.5  # before a kill, because few connections take long for their purchases
+SALE_SECONDS_MAX = 1.5  # before a kill, because few connections need long for their purchases
 
 
 class Shop:
-    """The private servers and clusters of one process, one for each set of options."""
+    """The private servers and clusters of one process: a server for each set of options."""
 
     def __init__(self):
         self.servers = {}  # options: [server, lossy disk or None, rounds, its temporary folder]
@@ -70,7 +70,7 @@ class Shop:
         return self.clusters[kind][0]
 
     def make_server(self, plugin="rowsocket", options=(), **kwargs):
-        """A server for this round alone; called like the tests' fixture of that name."""
+        """A server only for this round; called like the tests' fixture of that name."""
         server = Server(plugin, options, **kwargs)
         folder = tempfile.TemporaryDirectory(prefix="rs-torture-")
         self.servers[server] = [server, None, SERVER_ROUNDS, folder]
@@ -107,7 +107,7 @@ def counts(sale):
     return {"applied": sale.taken, "unknown": len(sale.unknown)}
 
 
-# A round returns the violations, its counts, and the server with its schema.
+# Each round returns the violations, its counts, and the server with its schema.
 
 
 def sale_round(rng, shop, db):
@@ -153,7 +153,7 @@ def met_so_far(sql):
 
 
 def deadlock_round(rng, shop, db):
-    """One kind of a deadlock with a SQL transaction (H8)."""
+    """One kind of deadlock with a SQL transaction (H8)."""
     server, _ = shop.server(rng.choice((
         [], BINLOG_OPTIONS, ["--innodb-rollback-on-timeout=ON"])))
     before = met_so_far(server.sql())
@@ -206,7 +206,7 @@ def ddl_round(rng, shop, db):
 
 
 def purchase_round(rng, shop, db):
-    """Purchases of several rows by groups and transactions beside one trouble (G2)."""
+    """Purchases of several rows by groups and transactions during one trouble (G2)."""
     trouble = rng.choice(TROUBLES)
     server, lossy_disk = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS], trouble in FORGETFUL)
     wrong, counted = purchases_in_trouble(trouble, server, lossy_disk, db, rng)
@@ -259,12 +259,12 @@ KINDS = {"sale": sale_round, "crash": crash_round, "cut": cut_round, "deadlock":
          "group": functools.partial(nodes_round, "group"), "failover": failover_round,
          "purchase-galera": functools.partial(purchase_nodes_round, "galera"),
          "purchase-group": functools.partial(purchase_nodes_round, "group"), "purchase-failover": purchase_failover_round}
-# The family of servers that alone has this kind.
+# The only family of servers that has this kind.
 SERVERS_WITH = {f"{prefix}{kind}": family for prefix in ("", "purchase-")
                 for kind, family in (("galera", "mariadb"), ("group", "mysql"), ("failover", "mariadb"))}
 MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
        "crash,deadlock,token,cut,crash,deadlock,replica,crash,ddl,sale")
-# A fifth of the default rounds of the mix are deadlocks; alone they have as many.
+# A fifth of the default rounds of the mix are deadlocks; `--only deadlock` plays the same number.
 DEFAULT_ROUNDS, DEADLOCKS = 1000, 200
 
 
@@ -289,7 +289,7 @@ def play_round(kinds, seed, number, shop):
 
 
 def play_rounds(kinds, seed, numbers, until, entries):
-    """One process: plays its rounds, as long as there is time. Returns None at the end."""
+    """Plays the rounds of one process, as long as there is time. Returns None at the end."""
     interrupt_on_signals()
     shop = Shop()
     try:
@@ -305,7 +305,7 @@ def play_rounds(kinds, seed, numbers, until, entries):
 
 
 class Result:
-    """The result of all rounds; continues the file of an earlier run if it is told to."""
+    """The result of all rounds, which can continue the file of an earlier run."""
 
     def __init__(self, options):
         of = {"server": server_name(), "seed": options.seed, "only": options.kinds}
@@ -333,7 +333,7 @@ class Result:
         self.data["seconds"] = round(time.time() - self.began)
 
     def mark_done(self, number):
-        """Notes the rounds that were played, as [first, last] of each stretch."""
+        """Notes the played rounds, as [first, last] of each stretch."""
         stretches = []
         for first, last in sorted([*self.data["done"], [number, number]]):
             if stretches and first <= stretches[-1][1] + 1:

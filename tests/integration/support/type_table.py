@@ -1,7 +1,7 @@
 """Every column type of MariaDB with values at its edges; test_types plays them.
 
-Each row: (definition, values). SQL accepts some of the values and refuses others; the test asks SQL which.
-Text is sent as UTF-8, bytes as they are.
+Each row: (definition, values). SQL accepts some of the values and refuses others; the test asks SQL which. Text is sent
+as UTF-8, bytes unchanged.
 """
 
 import struct

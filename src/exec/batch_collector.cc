@@ -14,7 +14,7 @@ namespace {
 /// A commit that takes less than this costs less than handing a batch over and back. Such commits
 /// flush nothing, because nothing was changed or the server is told to flush later.
 constexpr std::chrono::microseconds kCheapCommit{50};
-/// After so many batches without a find between them, no find is expected beside the next batch.
+/// After so many batches without a find between them, no find is expected during the next batch.
 constexpr uint32_t kQuietBatches = 32;
 /// A worker that commits quiet batches itself keeps the next find waiting for this long at most, as
 /// a rule: after a longer commit, because of a replica or a backup, the executor commits again.

@@ -63,7 +63,7 @@ class BatchCollector {
   /// Takes back the batches that the executor has executed, and lets their clients come back.
   /// `session` null: the worker ends.
   void TakeDone(engine::Session* session);
-  /// Notes that finds were executed beside the batches: batches must not run in the worker, where
+  /// Notes that finds were executed between the batches: batches must not run in the worker, where
   /// finds would wait for them.
   void NoteFinds() { batches_without_finds_ = 0; }
 

@@ -156,7 +156,7 @@ TEST_F(MemcachedTest, OnlyAReplyThatHoldsTheValueIsTooLargeForIt) {
   EXPECT_TRUE(Ask("get a\r\n").starts_with("SERVER_ERROR "));
 }
 
-// An item that has expired is read as long as it is not purged.
+// An expired item that is not purged yet is read, too, so its bytes count.
 TEST_F(MemcachedTest, TheBytesThatAGetReadsAreLimited) {
   constexpr size_t kValueBytes = size_t{1} << 20;
   settings_.limits.reply_bytes_max = kValueBytes / 2;

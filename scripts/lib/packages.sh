@@ -32,8 +32,8 @@ packages_for() {
     load) echo g++ cmake ninja-build python3-minimal nlohmann-json3-dev libcli11-dev libmariadb-dev libssl-dev ;;
     # valgrind counts instructions; ip gives the network of a test its addresses; Redis's tests are Tcl.
     live) echo tcl ccache python3 python3-venv strace libdbi-perl libsasl2-modules libdbd-mysql-perl libmemcached-tools "$(renamed_package libevent-2.1-7)" valgrind openssl iproute2 ;;
-    # scripts/bench measures these servers beside the library, or uses their clients. redis-tools holds
-    # the server program, too.
+    # scripts/bench measures these servers, too, or uses their clients. redis-tools has the server program as
+    # well.
     bench) echo ccache python3 python3-venv "$(renamed_package libevent-2.1-7)" redis-tools sysbench openssl ;;
     # A program of another release of Debian runs with that release's libraries.
     peers) echo patchelf ;;

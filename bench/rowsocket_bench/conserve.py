@@ -15,7 +15,7 @@ class Broken(Exception):
 
 
 class SqlStock:
-    """A table (id, stock) behind a MariaDB server."""
+    """A table (id, stock) of a MariaDB or MySQL server."""
 
     def __init__(self, system, table):
         self.system, self.table = system, table

@@ -70,7 +70,7 @@ def x_entry(entries):
 
 
 def fitted(case):
-    """A case of MariaDB as it is measured on MySQL."""
+    """The form in which a case of MariaDB is measured on MySQL."""
     entries = tuple(entry for entry in case.entries if entry.system not in MISSING_SYSTEMS)
     more = x_entry(entries)
     if case.id in PIPELINED:

@@ -1,20 +1,20 @@
 /* A disk that forgets: what was written and not flushed can be taken back after the process died, as
  * a power cut would have it.
  *
- * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_LOSTCACHE naming a directory), it notes before
- * every write to a regular file what was there, in one undo file per inode, and after every fsync or
- * fdatasync that all noted before it began is safe. lostcache.py puts the unsafe rest back. What is noted of
- * a file that is deleted is forgotten: the next new file may get its inode.
+ * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_LOSTCACHE naming a directory), it notes before every
+ * write to a regular file the bytes that were there, in one undo file per inode, and after every fsync or
+ * fdatasync that all writes noted before its start are safe. lostcache.py takes the other writes back. The
+ * notes on a file that is deleted are dropped, because the next new file may get its inode.
  *
- * Of InnoDB's data files, what is written while such a flush is under way is safe as well. A disk does not
- * promise that, and MariaDB (10.11.18) needs it: where two threads flush at a time,
- * fil_space_t::flush_low() takes the space from the list of those to flush, though a page was written behind
- * the start of its fsync, and a checkpoint may follow, so that a power cut loses the page with its redo log.
- * That is the server's, with or without this library. Its logs are held to what a disk promises.
+ * In InnoDB's data files, writes during such a flush count as safe, too. A disk does not promise that, but
+ * MariaDB (10.11.18) needs it: if two threads flush at a time, fil_space_t::flush_low() takes the space from
+ * the list of spaces to flush although a page was written after the start of its fsync, and a checkpoint may
+ * follow, so that a power cut loses the page with its redo log. The server does that even without this
+ * library. Its logs get only what a disk promises.
  *
- * It can also refuse: while the file `refuse` beside that directory holds "PART ERRNO", writes to files
+ * It can also refuse: while the file `refuse` next to that directory holds "PART ERRNO", writes to files
  * whose path contains PART, and their growth by fallocate, fail with that number, as on a full or broken
- * disk. And it can be slow: while the file `slow` beside that directory holds a number, each flush takes so
+ * disk. And it can be slow: while the file `slow` next to that directory holds a number, each flush takes so
  * many milliseconds more.
  *
  * Undo file: header { u64 safe_bytes }, then records { u64 offset, u64 length, u64 old_size } each
@@ -42,7 +42,7 @@ struct undo {
   ino_t inode;
   int descriptor;
   uint64_t end;
-  uint64_t safe; /* Of several flushes at a time, the one that ends last may have begun first. */
+  uint64_t safe; /* A maximum: of several flushes at a time, the last to end may have begun first. */
 };
 
 struct record {
@@ -52,7 +52,7 @@ struct record {
 static const char* directory;
 static struct undo undos[kFilesMax];
 static int undo_count;
-/* Writers share it, so that a flush sees no write that is noted and not yet done. */
+/* Writers share it and a flush takes it alone, so that it sees no write that is noted but not yet done. */
 static pthread_rwlock_t writes = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
 
@@ -103,7 +103,7 @@ static struct undo* find(const struct stat64* status) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%llu", directory, (unsigned long long)status->st_ino);
   struct undo* undo = &undos[undo_count];
-  /* Programs that run as root while a server starts make such files, too: it may need the inode's as another user. */
+  /* Programs of a server's start make undo files as root, which the server may need as another user. */
   const mode_t mask = umask(0);
   undo->descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   umask(mask);
@@ -240,7 +240,7 @@ static int is_data_file(int fd) {
   return strcmp(path + length - 4, ".ibd") == 0 || strstr(path, "/ibdata") != NULL;
 }
 
-/* The end of what is written by now, behind which nothing is noted and not yet written. */
+/* The end of the notes at a moment at which every noted write is done. */
 static uint64_t written(struct undo* undo) {
   pthread_rwlock_wrlock(&writes);
   pthread_mutex_lock(&notes);
@@ -279,7 +279,7 @@ int unlink(const char* path) {
   if (directory == NULL || lstat64(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1) {
     return real_unlink(path);
   }
-  /* Held until the notes are forgotten: a file that gets the inode is written to afterwards. */
+  /* Held until the notes are dropped, so that writes to a new file with this inode are noted only afterwards. */
   pthread_mutex_lock(&notes);
   const int failed = real_unlink(path);
   const int error = errno;

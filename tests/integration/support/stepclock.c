@@ -1,9 +1,9 @@
-/* A calendar that is set anew while a server runs, as an operator or a virtual machine's host may do.
+/* A time of day that jumps while a server runs, as an operator or a virtual machine's host may do.
  *
  * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_STEPCLOCK naming a file of 8 bytes), it adds the
- * seconds in that file, an int64_t, to what the server is told of the time of day. Monotonic clocks go on as
- * they are. A wait until a time of day ends by the kernel's own clock, so that what the file says is taken off
- * again. stepclock.py writes the file.
+ * seconds in that file, an int64_t, to the time of day that the server reads. Monotonic clocks do not change.
+ * The kernel ends a wait until a time of day by its own clock, so the seconds are subtracted from that time.
+ * stepclock.py writes the file.
  *
  * Threads: any.
  */
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A time of a monotonic clock is smaller: it would be one of more than thirty years behind the machine's start. */
+/* In s; smaller times are of a monotonic clock, which counts from the machine's start: this is over 30 years. */
 enum { kEarliestDay = 1000000000 };
 
 static const volatile int64_t* step;

@@ -1,5 +1,5 @@
-# Gives the Perl of today what the scripts of the original expect of an older Perl: integer division that
-# cuts off towards zero, and cells of a reply that can be assigned to.
+# Gives today's Perl what the original's scripts expect from an older Perl: integer division that rounds towards
+# zero, and cells of a reply that can be changed.
 package OldPerl;
 use strict;
 use warnings;

@@ -29,8 +29,8 @@ in_place_of(new_memcached => sub {
     die "no server for these options" if $options && $options =~ /-B (auto|ascii|binary -B)/;
     return server($options && $options =~ /-F/ ? $ENV{MEMCACHED_NO_FLUSH} : $ENV{MEMCACHED});
 });
-# A connection that the server has ended is not used again. The end may be told without a reset, by which
-# memcached's own tests recognize it.
+# Replaces a connection that the server has closed. It may have closed it without a reset, by which memcached's
+# own tests recognize a closed connection.
 {
     no strict 'refs';
     my $sock = \&Memcached::Handle::sock;
@@ -54,11 +54,11 @@ in_place_of(sleep => sub {
     my ($seconds) = @_;
     return Time::HiRes::sleep($seconds) if $seconds < 1 || !$ENV{MEMCACHED_SQL};
     move_clock($seconds);
-    Time::HiRes::sleep(2);  # what is due is done, every half second
+    Time::HiRes::sleep(2);  # the server does what is due every half second
 });
 in_place_of(mem_move_time => sub { MemcachedTest::sleep($_[1] + ($ENV{MEMCACHED_SQL} ? 0 : 1.1)) });
 END { my $code = $?; move_clock(0) if $sql; $? = $code }
-# The features of the build that the scripts ask for: none beyond the protocol.
+# The server has none of the optional features for which the tests ask.
 in_place_of($_ => sub { 0 })
     for qw(supports_unix_socket supports_extstore supports_proxy supports_tls supports_drop_priv);
 in_place_of(supports_sasl => sub { $ENV{RUN_SASL_TESTS} });

@@ -62,7 +62,7 @@ public class Main {
       trust.init(store);
       SSLContext context = SSLContext.getInstance("TLS");
       context.init(null, trust.getTrustManagers(), null);
-      // The tests' certificate names no host: Jedis checks that unless it is given parameters that do not ask for it.
+      // The tests' certificate names no host, which Jedis would check without these parameters.
       settings.ssl(true).sslSocketFactory(context.getSocketFactory()).sslParameters(new SSLParameters());
     }
     redis.clients.jedis.RedisClient server = redis.clients.jedis.RedisClient.builder()
@@ -121,7 +121,7 @@ public class Main {
         for (String word : words) list.add(word);
         return list;
       }
-      // In a transaction a command's future ends with EXEC, so that the commands are not waited for.
+      // In a transaction a command's future completes only at EXEC, so nothing waits for the single commands.
       public Object sell(String token) {
         var async = connection.async();
         async.multi();
@@ -183,7 +183,7 @@ public class Main {
     };
   }
 
-  // Threads of a client would keep the program alive behind an error.
+  // A client's threads would keep the program alive after an error.
   public static void main(String[] arguments) {
     try {
       play(arguments);

@@ -1,7 +1,7 @@
 <?php
-// What an application does with Laravel's cache, locks, rate limiter and sessions:
+// Does what applications do with Laravel's cache, locks, rate limiter and sessions:
 // laravel.php CLIENT URL SCENARIO [STEPS].
-// Each line that it prints says the same with any server that serves what Laravel asks for.
+// Its output is the same with every server that has the commands that Laravel needs.
 use Illuminate\Cache\CacheManager;
 use Illuminate\Cache\RateLimiter;
 use Illuminate\Config\Repository as Config;
@@ -17,12 +17,12 @@ set_error_handler(function ($level, $text, $file, $line) {
     if (error_reporting() & $level) throw new ErrorException($text, 0, $level, $file, $line);
 });
 foreach (['Cache', 'Config', 'Container', 'Redis', 'Session'] as $name) require_once "Illuminate/$name/autoload.php";
-// The queue's own list of files asks for packages that its class for Redis does without.
+// The queue's own autoload.php requires packages that its class for Redis does not need.
 spl_autoload_register(function ($name) {
     if (strpos($name, 'Illuminate\\Queue\\') === 0) require_once str_replace('\\', '/', $name) . '.php';
 });
 
-// The settings of a new application, whose servers differ by the URL alone.
+// The settings of a new application, whose servers differ only in their URLs.
 $app = new Container();
 $app->instance('config', new Config([
     'database' => ['redis' => [
@@ -30,7 +30,7 @@ $app->instance('config', new Config([
         'options' => ['prefix' => 'shop_database_'],
         'default' => ['url' => "$url/0"],
         'cache' => ['url' => "$url/1"],
-        // Keys of rows: the application's prefix would make other names of the tables' names.
+        // No prefix, because it would change the tables' names in the keys of rows.
         'rows' => ['url' => "$url/0", 'options' => ['prefix' => '']],
     ]],
     'cache' => ['default' => 'redis', 'prefix' => 'shop_cache', 'stores' => [
@@ -95,7 +95,7 @@ function play_cache($cache, $redis) {
     tell('flush', $cache->flush(), $cache->many(['name', 'views', 'kept']), $other->get('elsewhere'));
 }
 
-// phpredis says false where Predis throws.
+// phpredis returns false if Predis throws.
 function outcome(callable $work) {
     try {
         return $work() === false ? 'refused' : 'done';
@@ -148,7 +148,7 @@ function play_limiter($cache) {
 
 function play_sessions($app) {
     $open = function ($id = null) use ($app) {
-        // A manager for each request, as a new process has it.
+        // A new manager for each request, as in a new process.
         $session = (new SessionManager($app))->driver();
         $session->setId($id);
         $session->start();
@@ -198,7 +198,7 @@ function play_rows($redis) {
     tell('row deleted', $rows->del('shop.page:1'), $rows->hgetall('shop.page:1'));
 }
 
-// A count that loses steps of several processes where the lock does not keep them apart.
+// Counts in several processes: steps are lost if the lock does not keep the processes apart.
 function play_contended($cache, int $steps) {
     $limiter = new RateLimiter($cache);
     for ($i = 0; $i < $steps; ++$i) {

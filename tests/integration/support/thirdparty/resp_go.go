@@ -17,7 +17,7 @@ import (
 
 type words []interface{}
 
-// A client's own ways to ask, to pipeline and to do a transaction. Its transactions answer nil where EXEC did.
+// A client's own way to send a command, a pipeline and a transaction. Transactions return nil if EXEC answered nil.
 type client interface {
 	ask(one words) (interface{}, error)
 	pipe(many []words) (interface{}, error)
@@ -34,7 +34,7 @@ func secure(ca string) *tls.Config {
 	must(err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(text)
-	// The chain is checked, the name is not.
+	// Checks the chain of the certificate, but not its name.
 	return &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(state tls.ConnectionState) error {
 		_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots})
 		return err

@@ -12,7 +12,7 @@ const ITEM: &str = "shop.product:7";
 
 type Answer<T> = Result<T, String>;
 
-/// A client's own ways to ask, to pipeline and to do a transaction. `sell` answers nothing where EXEC did.
+/// A client's own way to send a command, a pipeline and a transaction. `sell` returns None if EXEC answered nil.
 #[allow(async_fn_in_trait)]
 trait Client: Clone + Send + 'static {
     async fn row(&self) -> Answer<Vec<String>>;
@@ -69,14 +69,14 @@ impl rustls::client::danger::ServerCertVerifier for ChainAlone {
     }
 }
 
-/// redis-rs: one connection that all callers share, and that connects anew by itself.
+/// redis-rs: one connection that all callers share, and that reconnects by itself.
 #[derive(Clone)]
 struct RedisRs(redis::aio::ConnectionManager);
 
 impl RedisRs {
     async fn connect(port: &str, ca: &str) -> Answer<Self> {
         let scheme = if ca == "-" { "redis" } else { "rediss" };
-        // It checks a certificate with its name or not at all.
+        // It can only check a certificate together with its name, or not at all.
         let insecure = if ca == "-" { "" } else { "#insecure" };
         let url = format!("{scheme}://{USER}:{PASSWORD}@127.0.0.1:{port}/{insecure}");
         let client = redis::Client::open(url).map_err(text)?;

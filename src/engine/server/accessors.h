@@ -1,7 +1,7 @@
 // What the servers that this library is built for name differently: one small function for each
 // difference, so that the other files of src/engine/server are the same for all of them. Declared
 // and described here; each family's folder defines all of them, inline, in its accessors.h, or in
-// its compat.h where the versions of one family differ. A function that a family does not define,
+// its compat.h if the versions of one family differ. A function that a family does not define,
 // or defines with other parameters, is a warning of its build, and an error in the tests' builds.
 // Some functions (IsInnodb, SetBlob) have the same body in each folder: they use members of the
 // server's classes, whose names another family may change.
@@ -18,7 +18,7 @@
 //   kIndexHasPadding      whether an index orders a CHAR with the blanks that pad it, where the
 //                         collation does not ignore blanks at the end
 //   kNullLeavesGenerated  whether SQL takes NULL for a generated column as "no value given"
-//   kReadOnlyNeedsLocks whether InnoDB, where it is read only, finds rows only when a table is
+//   kReadOnlyNeedsLocks whether InnoDB, if it is read only, finds rows only when a table is
 //                         locked
 //   kLogsTransactionIds   whether InnoDB writes the ids of transactions to its log
 //   kCheckOptions         the options of a session by which rows are checked
@@ -61,7 +61,7 @@ inline Item_result ArithmeticOf(const Field& field);
 inline bool AddsRealsTo(const Field& field);
 
 /// Where the column's value lies in the row, and the bit that says that it is NULL. The byte is
-/// null where the column is NOT NULL.
+/// null if the column is NOT NULL.
 inline uchar* BytesOf(const Field& field);
 inline const uchar* NullByteOf(const Field& field);
 inline uchar NullBitOf(const Field& field);
@@ -181,7 +181,7 @@ inline void ForgetGenerated(TABLE& table);
 inline bool HasChecks(const TABLE& table);
 /// Whether the engine, or that of the partitions, can take a statement back.
 inline bool RollsBack(const TABLE& table);
-/// Whether a column's value may be computed where none is given, by DEFAULT or ON UPDATE.
+/// Whether a column's value may be computed if none is given, by DEFAULT or ON UPDATE.
 inline bool HasComputedDefaults(const TABLE& table);
 /// Whether expressions of the open table keep what they once took from the session, such as today's
 /// date or the state of RAND.
@@ -215,7 +215,7 @@ inline bool IsRowEnd(const Field& field);
 inline bool IsHistoricalRow(const TABLE& table);
 inline void MarkRowEndForReading(const TABLE& table);
 
-/// Drops what the query cache, where the server has one, holds of the table.
+/// Drops what the query cache, if the server has one, holds of the table.
 inline void ForgetQueries(THD* thd, TABLE* table);
 /// Whether the open table must be opened anew.
 inline bool IsOutOfDate(const TABLE& table);
@@ -233,7 +233,7 @@ inline void ForgetGivenValues(THD& thd);
 inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool is_read_only);
 /// Gives the next commit the usual durability, which an earlier commit of the THD may have changed.
 inline void ExpectRegularDurability(THD* thd);
-/// Notes the time at which a transaction that writes begins, where the server keeps it.
+/// Notes the time at which a transaction that writes begins, if the server keeps it.
 inline void NoteTransactionStart(THD* thd);
 /// Takes over the global variables that only this family has. Returns whether a variable has
 /// changed with which expressions of open tables were prepared.
@@ -251,7 +251,7 @@ inline bool IsInterruption(int number);
 inline bool SkipsGrantTables();
 inline bool IsReadOnly();
 /// Whether read_only is about to be set: SET GLOBAL read_only waits for commits under way. False
-/// where the server does not tell; IsReadOnly is asked as well.
+/// if the server does not tell; IsReadOnly is asked as well.
 inline bool BecomesReadOnly();
 /// Whether the server serves only administrators (offline_mode).
 inline bool IsOffline();
@@ -262,7 +262,7 @@ inline bool ShowsOtherVersion();
 inline bool IsBootstrap();
 /// How many tables the server may keep open.
 inline ulong OpenTablesMax();
-/// Calls `look` with the address of a variable's value, or with null where the server has no such
+/// Calls `look` with the address of a variable's value, or with null if the server has no such
 /// variable (without InnoDB, for example). The variable stays while `look` runs.
 template <typename Look>
 auto LookAtVariable(THD* thd, std::string_view name, enum_var_type type, Look look);

@@ -14,7 +14,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// How long the thread sleeps where no account is in use.
+/// How long the thread sleeps if no account is in use.
 constexpr std::chrono::hours kAsleepMax{1};
 
 bool IsSame(const LoginIdentity& left, const LoginIdentity& right) {

@@ -1,11 +1,11 @@
 // The accounts in use, and whether each is unchanged since its connections logged in.
 //
 // Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
-//          kAccountsLookMsMin, or less often where there are many accounts; an account that has
+//          kAccountsLookMsMin, or less often if there are many accounts; an account that has
 // changed or is gone is ended, and its users are told A fingerprint is a text of the server's
 // (account_text.h): the authentication plugins and their data, REQUIRE, the limits, the lock, the
 // expiry. An account that is dropped and made again as it was between two looks goes on, and so
-// does an account about which the server gives no answer. Errors: where memory runs out, the next
+// does an account about which the server gives no answer. Errors: if memory runs out, the next
 // look does what is left. Threads: any; the looks and `on_ended` are on a thread of its own.
 // Lifetime: accounts are forgotten when no connection has them any more.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace rowsocket::engine::server {
 
-/// The account of a login whose rights count, and the account that logged in, which differs where
+/// The account of a login whose rights count, and the account that logged in, which differs if
 /// an authentication plugin has named another one (a proxy user).
 struct LoginIdentity {
   std::string user, host, role;
@@ -37,7 +37,7 @@ class AccountWatch {
   AccountWatch(const AccountWatch&) = delete;
   AccountWatch& operator=(const AccountWatch&) = delete;
 
-  /// Starts the thread. False where the system gives none: errno says why.
+  /// Starts the thread. False if the system gives none: errno says why.
   bool Start(std::function<void()> on_ended);
   void Stop();
 
@@ -45,7 +45,7 @@ class AccountWatch {
   std::string Fingerprint(const std::string& user, const std::string& host) {
     return text_.Of(user, host).value_or("");
   }
-  /// The account of a login; null where the account that logged in has changed since its
+  /// The account of a login; null if the account that logged in has changed since its
   /// fingerprint was `before`.
   std::shared_ptr<const model::Account> Use(const LoginIdentity& identity,
                                             const std::string& before);

@@ -14,7 +14,7 @@ enum class Step : uint8_t {
   kRefused,    ///< Out of range or no number; the error is in the diagnostics area.
 };
 
-/// Adds `operand` to the field, or subtracts it. Where the field or the operand is NULL nothing
+/// Adds `operand` to the field, or subtracts it. If the field or the operand is NULL nothing
 /// changes.
 Step AddToField(THD* thd, Field* field, const model::Value& operand, bool subtract);
 

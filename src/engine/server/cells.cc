@@ -6,7 +6,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// The column's text; null where the column is NULL.
+/// The column's text; null if the column is NULL.
 const String* ReadCell(Field* field, CellBuffers& buffers) {
   if (field->is_null()) return nullptr;
   if (buffers.text.alloced_length() > model::kKeptValueBytesMax) FreeBytes(buffers.text);

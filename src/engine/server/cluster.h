@@ -9,11 +9,11 @@
 // Flow of a turn, as a grammar: Begin { MarkBegin | LossOf }* [ EndTurn ]
 // Begin is called before the first statement of the turn, EndTurn after its commit or rollback.
 //
-// Where there is no cluster each call is one look at a flag.
+// If there is no cluster each call is one look at a flag.
 //
 // Threads: the session's own. Source of the order of calls: the server's dispatch_command (sql/
 // sql_parse.cc) and its event worker (sql/event_scheduler.cc) with sql/wsrep_trans_observer.h.
-// Errors: 1047 where a node of Galera is not ready, as in SQL.
+// Errors: 1047 if a node of Galera is not ready, as in SQL.
 #pragma once
 
 #include "api.h"

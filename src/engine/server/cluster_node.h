@@ -21,8 +21,7 @@ bool IsFirstClusterNode();
 /// statement of another node. Commits that are ordered after the DDL end only when it has ended.
 bool HoldsClusterOrder();
 
-/// Adds the state of the node to the health, and notes where the cluster does not let it read or
-/// write.
+/// Adds the state of the node to the health, with whether the cluster lets it read and write.
 void AddClusterNode(model::Health* health);
 
 }  // namespace rowsocket::engine::server

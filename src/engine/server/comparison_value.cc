@@ -166,7 +166,7 @@ void ComparisonValue::PrepareDecimal() {
       error != E_DEC_OK || !IsBlank(text_.substr(static_cast<size_t>(end - text_.data())));
 }
 
-// SQL reads a constant for a YEAR column as a YEAR where that is exact ('99' is 1999).
+// SQL reads a constant for a YEAR column as a YEAR if that is exact ('99' is 1999).
 void ComparisonValue::PrepareYear(Field* field) {
   field->set_notnull();
   if (field->store(text_.data(), text_.size(), &my_charset_latin1) == 0) {

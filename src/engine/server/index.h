@@ -78,7 +78,7 @@ class IndexState {
   bool merges_partitions() const { return merges_partitions_; }
 
   /// Makes the handler of the instance that finds use ready to read through this index, unless it
-  /// is ready. `reads_key`: the key parts of rows are compared, so that they are read even where
+  /// is ready. `reads_key`: the key parts of rows are compared, so that they are read even if
   /// they are not opened columns.
   int PrepareToRead(OpenTable& open, bool reads_key);
 

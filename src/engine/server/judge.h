@@ -2,11 +2,11 @@
 //
 // An account's rights to an index are looked up once in a turn, at the first request of the account
 // on that index: a request that was received after the answer to a GRANT or REVOKE is judged by the
-// new grants. Where the server tells whether its grants have changed, the look counts in later
+// new grants. If the server tells whether its grants have changed, the look counts in later
 // turns as well, until the grants change or the table is opened anew. A look never waits inside the
 // server for a lock under which the server changes its grants. In MariaDB only a look at the
-// table's own grants needs such a lock, LOCK_grant, which is not needed where the privileges on the
-// whole database decide; in MySQL every look needs the metadata lock of the accounts' caches. Where
+// table's own grants needs such a lock, LOCK_grant, which is not needed if the privileges on the
+// whole database decide; in MySQL every look needs the metadata lock of the accounts' caches. If
 // a lock is taken
 //   a session that does not wait    answers busy, so that the request goes to the lane
 //   a session that waits            tries again and again, for as long as it waits for a table;

@@ -11,7 +11,7 @@ using model::ErrorCode;
 
 namespace {
 
-/// The flag that finds the first row of a range where the search alone decides.
+/// The flag that finds the first row of a range if the search alone decides.
 ha_rkey_function FlagOf(CompareOp op) {
   switch (op) {
     case CompareOp::kGt:
@@ -45,7 +45,7 @@ bool IsMisplacedByPadding(const THD& thd, const Field* field) {
 }
 
 /// Whether a text sorts as its first characters do. It need not in collations of several levels
-/// ('A' < 'Ä', and 'AB' > 'Ä'), or where a character may stand for several ('ä' = 'ae').
+/// ('A' < 'Ä', and 'AB' > 'Ä'), or if a character may stand for several ('ä' = 'ae').
 bool SortsByItsFront(const Field* field) {
   const CHARSET_INFO* charset = field->charset();
   if (!ComparesAsText(*field)) return true;

@@ -1,6 +1,6 @@
 // Walks an index by the key of a request: five operators, any number of leading key parts.
 //
-// Where every value fits its column, the storage engine's own search is enough. Where a value does
+// If every value fits its column, the storage engine's own search is enough. If a value does
 // not fit (300 for a TINYINT, a text longer than the index prefix, any FLOAT), the search starts at
 // or before the first row that can qualify and every row is compared with the values themselves.
 //

@@ -92,13 +92,13 @@ std::shared_ptr<const model::Account> ServerLogins::Use(const LoggedIn& account,
 ServerLogins::Verdict ServerLogins::Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt,
                                            bool is_last, Login* login) {
   const std::vector<Candidate> candidates = Candidates(thd, attempt.user);
-  // MySQL cannot authenticate anybody where it has no accounts.
+  // MySQL cannot authenticate anybody if it has no accounts.
   const char* why = SkipsGrantTables() ? "the server runs with skip-grant-tables"
                                        : Authenticate(thd, vio, ChangeUserPacket(attempt.user));
   std::unique_ptr<LoginTicket> ticket = TakeTicket(thd);
   const LoggedIn logged_in = LoggedInAs(thd);
   // The server may take a connection in memory for a secure one, and not every version checks that
-  // where a client changes its user.
+  // when a client changes its user.
   if (why == nullptr && opt_require_secure_transport && attempt.tls == nullptr && !attempt.is_unix)
     why = "require_secure_transport is ON";
   if (why == nullptr && logged_in.is_expired) why = "the password has expired";

@@ -20,11 +20,11 @@ class THD;
 namespace rowsocket::engine::server {
 
 /// Notes the client's address and host name, as the server does for a connection of its own.
-/// Returns null, or why nobody may log in from there. Adds to `host_errors` where the client's host
+/// Returns null, or why nobody may log in from there. Adds to `host_errors` if the client's host
 /// has none so far.
 const char* SetClient(THD* thd, const LoginAttempt& attempt, unsigned* host_errors);
 
-/// The host of the account that SQL would choose for a user of this name; without a value where
+/// The host of the account that SQL would choose for a user of this name; without a value if
 /// there is none.
 std::optional<std::string> HostOfAccount(THD* thd, const std::string& user);
 
@@ -32,7 +32,7 @@ std::optional<std::string> HostOfAccount(THD* thd, const std::string& user);
 extern const char* const kClientPlugin;
 
 /// Lets the server authenticate the client, which sends `packet` as for a change of user. Returns
-/// null, or why the server refuses; an empty text where the server has written the reason to its
+/// null, or why the server refuses; an empty text if the server has written the reason to its
 /// log.
 const char* Authenticate(THD* thd, LoginVio& vio, const std::string& packet);
 
@@ -47,10 +47,10 @@ LoggedIn LoggedInAs(const THD* thd);
 
 /// Takes over the server's counts for the connection of this login.
 std::unique_ptr<LoginTicket> TakeTicket(THD* thd);
-/// Why the account's limits could not be kept; null where they could.
+/// Why the account's limits could not be kept; null if they could.
 const char* WhyNotLimited(const LoginTicket& ticket);
 
-/// Shows the login, or why it failed, to the server's plugins of events. False where one of them
+/// Shows the login, or why it failed, to the server's plugins of events. False if one of them
 /// refuses the login.
 bool ShowLogin(THD* thd);
 

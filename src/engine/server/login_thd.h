@@ -18,7 +18,7 @@ class LoginThd {
 
   THD* get() const { return thd_; }
 
-  /// Lets the server speak with a client through the Vio, which outlives this object. False where
+  /// Lets the server speak with a client through the Vio, which outlives this object. False if
   /// memory ran out, here or for the Vio, which is then null.
   bool SpeakThrough(ServerVio* vio);
 

@@ -151,7 +151,7 @@ bool NewRow::KeepsKey(const TABLE& table, const IndexState& index, const model::
   });
 }
 
-// As in SQL, a VIRTUAL column is computed only where something needs it: a column whose expression
+// As in SQL, a VIRTUAL column is computed only if something needs it: a column whose expression
 // would fail is no reason to refuse the row.
 void NewRow::PrepareUpdate(TABLE* table, const IndexState& index) {
   for (Field** field = table->field; *field != nullptr; ++field) {

@@ -62,7 +62,7 @@ class NewRow {
   /// Ends what Insert or InsertEdited has begun. Call when the row is written, or will not be:
   /// during an insert, the server takes NULL for the AUTO_INCREMENT column as 0.
   static void EndInsert(TABLE* table);
-  /// False where the edit wants the columns of the index left alone, and the changes do not.
+  /// False if the edit wants the columns of the index left alone, and the changes do not.
   static bool KeepsKey(const TABLE& table, const IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes);
 

@@ -1,5 +1,5 @@
 // Reads an index of a partitioned table in order by merging its partitions, as the server itself
-// does, but correctly where the index has virtual columns. MariaDB computes those only in a row
+// does, but correctly if the index has virtual columns. MariaDB computes those only in a row
 // that is read into record[0], so that its own merging compares stale bytes of other buffers. One
 // .cc for each family of servers; MySQL's own merging compares virtual columns rightly, so that its
 // .cc merges nothing.

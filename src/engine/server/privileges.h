@@ -38,7 +38,7 @@ struct PrivilegeBit {
 inline constexpr PrivilegeBit kPrivilegeBits[] = {
     {SELECT_ACL, kSelect}, {INSERT_ACL, kInsert}, {UPDATE_ACL, kUpdate}, {DELETE_ACL, kDelete}};
 
-/// Why the rights of accounts cannot be known on this server; empty where they can.
+/// Why the rights of accounts cannot be known on this server; empty if they can.
 std::string WhyNoRights();
 
 /// Whether the server has the account. False if the server does not look at accounts at all
@@ -57,7 +57,7 @@ class PrivilegeReader {
   PrivilegeReader(const PrivilegeReader&) = delete;
   PrivilegeReader& operator=(const PrivilegeReader&) = delete;
 
-  /// Whether grants may have changed since the last call. True where the server does not tell.
+  /// Whether grants may have changed since the last call. True if the server does not tell.
   bool MayHaveChanged();
 
   /// Looks at the account and its roles. `*found` is false if the account is gone, and so has no

@@ -10,7 +10,7 @@ struct ssl_st;  // OpenSSL's SSL
 
 namespace rowsocket::engine::server {
 
-/// A TLS object of the server's present context, which the caller frees; null where the server has
+/// A TLS object of the server's present context, which the caller frees; null if the server has
 /// no certificate.
 ssl_st* NewServerSsl();
 
@@ -18,7 +18,7 @@ ssl_st* NewServerSsl();
 /// server that is starting may not know yet.
 std::string WhyNoTls();
 
-/// The text of a global variable; empty where the server has no such variable.
+/// The text of a global variable; empty if the server has no such variable.
 std::string TextOfVariable(const char* name);
 
 /// Whether the server has been told which certificate authorities it trusts. Otherwise it trusts

@@ -28,7 +28,7 @@ struct WaitTimeouts {
 /// The user of a session, as SQL shows it.
 struct SessionUser {
   const char* name;  ///< In the process list, and as CURRENT_USER(); outlives the session.
-  /// CHAR columns are read with their padding where sql_mode has PAD_CHAR_TO_FULL_LENGTH.
+  /// CHAR columns are read with their padding if sql_mode has PAD_CHAR_TO_FULL_LENGTH.
   bool shows_padding = false;
 };
 

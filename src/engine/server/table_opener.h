@@ -4,7 +4,7 @@
 //
 // Each open table holds a metadata lock, which is what DDL waits for. Threads: the session's.
 // Errors: open_table, view, system_table, killed; in MariaDB table_engine and sequence, in MySQL
-// unserved; busy or gives way where a lock is in the way.
+// unserved; busy or gives way if a lock is in the way.
 #pragma once
 
 #include <string>

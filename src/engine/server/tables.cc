@@ -166,7 +166,7 @@ void Tables::EndTurn() {
   locks_.ReleaseBackupLocks();
 }
 
-// Resets the handlers, as SQL does where it takes a statement back: a handler that has marked the
+// Resets the handlers, as SQL does when it takes a statement back: a handler that has marked the
 // transaction as one that writes would not mark it again, and the commit would leave out its two
 // phases.
 void Tables::TakeBackUnit() {

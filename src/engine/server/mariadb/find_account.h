@@ -11,7 +11,7 @@
 
 namespace rowsocket::engine::server {
 
-/// Fills in the account. False where there is none, and where the host matches the pattern of
+/// Fills in the account. False if there is none, and if the host matches the pattern of
 /// another account of the same name, because the server takes it for that account's host. `address`
 /// keeps the text by which an account is found whose host is a network: the network's first
 /// address.

@@ -1,7 +1,7 @@
 // What only MariaDB's own files call for a THD in Galera; cluster.h has what all servers have.
 //
 // Flow, as a grammar: JoinGalera { turn } LeaveGalera, where a turn calls AppendChildren and
-// CollectsRowEvents. Where there is no cluster each call is one look at a flag.
+// CollectsRowEvents. If there is no cluster each call is one look at a flag.
 //
 // Threads: the session's own. Source of the order of calls: as in cluster.h.
 #pragma once

@@ -19,7 +19,7 @@ class SessionThdOwn {
   /// Finds the address of the variable innodb_flush_log_at_trx_commit, which stays valid, because
   /// InnoDB is loaded as long as the server runs.
   void FindFlushAtCommit(THD* thd);
-  /// @@global.innodb_flush_log_at_trx_commit; 1 where the server has no InnoDB.
+  /// @@global.innodb_flush_log_at_trx_commit; 1 if the server has no InnoDB.
   unsigned long flush_at_commit() const {
     return flush_at_commit_ != nullptr ? *flush_at_commit_ : 1;
   }

@@ -15,7 +15,7 @@ namespace rowsocket::engine::server {
 
 namespace {
 
-/// The first number in a text; 0 where there is none.
+/// The first number in a text; 0 if there is none.
 int FirstNumber(std::string_view text) {
   int number = 0;
   const size_t first = text.find_first_of("0123456789");

@@ -12,8 +12,8 @@
 
 namespace rowsocket::engine::server {
 
-/// Fills in the account of exactly this name and host, with its default roles. False where there is
-/// none, and where the host matches the pattern of another account of the same name, because the
+/// Fills in the account of exactly this name and host, with its default roles. False if there is
+/// none, and if the host matches the pattern of another account of the same name, because the
 /// server takes it for that account's host. `address` keeps the text by which an account is found
 /// whose host is a network: the network's first address.
 inline bool FindExactly(THD* thd, Security_context* found, const std::string& user,

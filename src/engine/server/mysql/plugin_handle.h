@@ -11,7 +11,7 @@ namespace rowsocket::engine::server {
 void NotePlugin(MYSQL_PLUGIN handle);
 void ForgetPlugin(MYSQL_PLUGIN handle);
 
-/// Writes a message in the name of a plugin that runs. Where none runs, the message goes to
+/// Writes a message in the name of a plugin that runs. If none runs, the message goes to
 /// standard error, which is the error log of a server that has one.
 void WriteInNameOfPlugin(plugin_log_level level, const char* line);
 

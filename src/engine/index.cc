@@ -47,7 +47,7 @@ bool IndexPin::Holds(IndexFacts now) const {
 
 struct IndexRegistry::State {
   /// Hashes keys of KeyOf, whose names clients choose, by a secret of the registry: no client can
-  /// make many keys with one hash, which would make each search slow. Where the system gives no
+  /// make many keys with one hash, which would make each search slow. If the system gives no
   /// random key the secret is 0.
   class Hash {
    public:
@@ -81,7 +81,7 @@ struct IndexRegistry::State {
     free_ids.push_back(index.id());
   }
 
-  /// Guards the members below. Recursive: where memory runs out in Get, the new index is deleted,
+  /// Guards the members below. Recursive: if memory runs out in Get, the new index is deleted,
   /// which calls Release.
   base::RecursiveMutex mutex;
   std::unordered_map<std::string, Entry, Hash> by_names GUARDED_BY(mutex);

@@ -52,7 +52,7 @@ struct IndexNames {
     kAllButKey,       ///< All columns of the table but those of the index, in their order.
     kKey,             ///< The columns of the index, in their order there.
     kNamedThatExist,  ///< The columns that are named and that the table has.
-    /// The columns that are named; OpenIndex fails with kFld where one of them is a column of the
+    /// The columns that are named; OpenIndex fails with kFld if one of them is a column of the
     /// index.
     kNamedOutsideKey,
   };
@@ -60,7 +60,7 @@ struct IndexNames {
   /// When `lists` would no longer give the columns that OpenIndex has taken, requests fail with
   /// kFld.
   bool keeps_listed_columns = false;
-  /// What `lists` was when the index was opened, where the index keeps its listed columns.
+  /// What `lists` was when the index was opened, if the index keeps its listed columns.
   Lists kept_lists = Lists::kNamed;
   /// `index` is a name even if it begins with a digit. Clients of HandlerSocket mean a number by
   /// that; all others mean the name.

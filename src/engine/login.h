@@ -63,7 +63,7 @@ class LoginChecker {
   virtual Login Check(const LoginAttempt& attempt) = 0;
   /// Tells the server that the connection of the ticket has ended.
   virtual void End(std::unique_ptr<LoginTicket> ticket) = 0;
-  /// Calls `on_ended` whenever accounts have ended. False where the system gives no thread for
+  /// Calls `on_ended` whenever accounts have ended. False if the system gives no thread for
   /// that: errno says why.
   virtual bool Watch(std::function<void()> on_ended) = 0;
 };

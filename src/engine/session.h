@@ -36,7 +36,7 @@
 //       the row once, as one change from what BeginRow read; a row that has not changed is not
 //       written. If EndRow fails, the answers of that row's requests are not true: the caller calls
 //       Rollback and runs the turn again without rows.
-//   S9  Where S7 cannot be kept, BeginRow and RowTakes say so, having changed nothing: a request
+//   S9  If S7 cannot be kept, BeginRow and RowTakes say so, having changed nothing: a request
 //       that an open row does not take is executed after EndRow.
 //   S10 A request with an account is judged by the rights that the account has after BeginTurn,
 //       before anything is locked for the request. A request that the account may not have executed
@@ -50,11 +50,11 @@
 //       by one. A request that reaches the row by another way (another text of its key, another
 //       index, a range, a foreign key) finds it as the requests before have left it: the row is
 //       written first. A unit that is taken back leaves the row as the units before have left it.
-//       Where that cannot be kept, or where the row cannot be written, the outcome is kRowLost: the
+//       If that cannot be kept, or if the row cannot be written, the outcome is kRowLost: the
 //       answers of the row's requests are not true.
 //
 // Threads: a session belongs to one thread (invariant I5), except Interrupt; an Index to all.
-// Errors: model::Error in the outcome. Where memory runs out a call may throw std::bad_alloc, after
+// Errors: model::Error in the outcome. If memory runs out a call may throw std::bad_alloc, after
 // which only Rollback may follow.
 #pragma once
 
@@ -169,7 +169,7 @@ enum class NotMergeable : uint8_t {
 /// The answer of BeginRow.
 struct RowOpening {
   NotMergeable reason = NotMergeable::kNone;
-  Outcome outcome;  ///< As Execute's, where `reason` is kNone.
+  Outcome outcome;  ///< As Execute's, if `reason` is kNone.
 
   bool opened() const { return reason == NotMergeable::kNone && outcome.ok(); }
   static RowOpening Refused(NotMergeable reason) {
@@ -206,7 +206,7 @@ class Session {
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
 
   /// Whether the account may see anything of the table that the names name; otherwise kDenied, even
-  /// where there is no such table. May be called wherever OpenIndex may.
+  /// if there is no such table. May be called wherever OpenIndex may.
   virtual Outcome MayOpen(const IndexNames& names, const model::Account& account) = 0;
 
   /// Opens the index if the account may see anything of its table; otherwise kDenied. Null
@@ -255,7 +255,7 @@ class Session {
   virtual Outcome EndRow() = 0;
 
   /// Closes the open rows that the request of a unit will reach by another way than their names, so
-  /// that they are not written within the unit. May lock the request's row; fails only where the
+  /// that they are not written within the unit. May lock the request's row; fails only if the
   /// transaction is lost. REQUIRES: a turn that writes is open, and no unit.
   virtual Outcome CloseRowsReachedBy(Index& index, const model::Request& request) = 0;
 
@@ -268,11 +268,11 @@ class Session {
   /// neither a row nor a unit is open.
   virtual Outcome BeginUnit() = 0;
 
-  /// Ends the unit: keeps what its requests have done, or takes all of it back. REQUIRES: where
+  /// Ends the unit: keeps what its requests have done, or takes all of it back. REQUIRES: if
   /// `keep` is true, the outcomes of all of its requests were ok.
   virtual Outcome EndUnit(bool keep) = 0;
 
-  /// `refuse`: from now on a session with LockWait::kServer answers kBusy where it would wait for a
+  /// `refuse`: from now on a session with LockWait::kServer answers kBusy if it would wait for a
   /// lock, as one with kNever does. Otherwise it waits again, as it does from the next turn on.
   virtual void RefuseWaits(bool refuse) = 0;
 
@@ -303,7 +303,7 @@ class Session {
 
   /// Requests that take this many microseconds, or more, are slow.
   virtual int64_t slow_us() const = 0;
-  /// Writes a request to the server's log of slow queries, where the server keeps one. REQUIRES: no
+  /// Writes a request to the server's log of slow queries, if the server keeps one. REQUIRES: no
   /// turn is open.
   virtual void LogSlow(const SlowRequest& request) = 0;
 
@@ -332,7 +332,7 @@ class Session {
   virtual void Interrupt() = 0;
 };
 
-/// While it lives, calls of a session that waits for locks answer kBusy where they would wait
+/// While it lives, calls of a session that waits for locks answer kBusy if they would wait
 /// (Session::RefuseWaits), if `refuses`.
 class [[nodiscard]] RefusedWaits {
  public:

@@ -5,7 +5,7 @@
 // at the result with Dump. Every engine that the suite runs on defines MakeHarness() and links the
 // suite; src/engine/fake and src/plugin/contract do.
 // The table is always kDatabase.kTable with the columns id (the primary key, an integer that is
-// generated where it is not given), v (an integer, with the index by_v) and w (a text).
+// generated if it is not given), v (an integer, with the index by_v) and w (a text).
 // Threads: the test's own thread, except FailCommitOfThisTurn.
 // Lifetime: a Harness outlives its sessions and Holds. Errors: a harness that cannot do its task
 // fails the running test.
@@ -113,7 +113,7 @@ class Harness {
 
   /// What an account may do with the table, and with no other.
   enum class Rights : uint8_t { kNone, kSelect, kSelectAndUpdateV };
-  /// Makes the account, where there is none yet, and gives it these rights in place of those that
+  /// Makes the account, if there is none yet, and gives it these rights in place of those that
   /// it has.
   virtual void SetRights(const model::Account& account, Rights rights) = 0;
 

@@ -5,7 +5,7 @@
 // budget for each request, before the request takes part in a turn. AccountPlaces counts the
 // requests of each account in one turn or batch. A budget is a bucket that holds the requests of
 // one second and fills up again as time passes. As long as something is left, a request may be
-// spent, even one that counts as several; what it takes beyond the rest is owed. Where no limit is
+// spent, even one that counts as several; what it takes beyond the rest is owed. If no limit is
 // set, no budget is asked for or kept.
 // Threads: any; AccountPlaces, the owner's of the turn.
 // Lifetime: as long as the workers of the plugin. Limits: kAccountBudgetsMax budgets; beyond that
@@ -75,7 +75,7 @@ class AccountLimits {
 
 /// The id that stands for the account of a connection without one.
 inline constexpr uint64_t kNoAccount = 0;
-/// The id of an account, which stands for the account where it may be gone before it is asked about
+/// The id of an account, which stands for the account if it may be gone before it is asked about
 /// again.
 inline uint64_t IdOf(const model::Account* account) {
   return account != nullptr ? account->id() : kNoAccount;

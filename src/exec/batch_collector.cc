@@ -231,7 +231,7 @@ void BatchCollector::TakeDone(engine::Session* session) {
   }
 }
 
-// Where the worker ends, the batch is treated like one that the executor has not taken: its clients
+// When the worker ends, the batch is treated like one that the executor has not taken: its clients
 // are closed.
 void BatchCollector::RunUnserved(ClientBatch& batch, engine::Session* session) {
   if (session == nullptr) return;

@@ -15,7 +15,7 @@ namespace {
 
 /// How often the process list gets a new text.
 constexpr int64_t kDescribeBatchMs = 500;
-/// How long an executor without a session sleeps where there is no batch to give back.
+/// How long an executor without a session sleeps if there is no batch to give back.
 constexpr std::chrono::hours kUnservedTick{1};
 
 }  // namespace

@@ -3,11 +3,11 @@
 //
 // With one request in flight on each of a few connections a worker would fall asleep after each
 // turn. On a machine that is otherwise idle, waking it costs more than its work: a core has to be
-// interrupted, and its caches have gone cold (adr/0013). Busy-polling pays where the next requests
-// come within some microseconds. Where they do not come, the worker puts its next try off, for
+// interrupted, and its caches have gone cold (adr/0013). Busy-polling pays if the next requests
+// come within some microseconds. If they do not come, the worker puts its next try off, for
 // twice as many turns each time, so that polling in vain costs nothing that could be measured.
 //
-// Flow: when a turn ends Begins is called, and Begin where it says so; IsOver is called while
+// Flow: when a turn ends Begins is called, and Begin if it says so; IsOver is called while
 // nothing is there; End is called when requests have come, or the moment is over. Threads: the
 // worker's own.
 #pragma once
@@ -39,7 +39,7 @@ class BusyPoll {
   bool is_on() const { return from_us_ != 0; }
   bool IsOver(int64_t now_us) const { return now_us - from_us_ >= kMomentUs; }
 
-  /// Ends the moment of polling. `found`: requests came in that moment. Where requests come less
+  /// Ends the moment of polling. `found`: requests came in that moment. If requests come less
   /// than every second time, the tries become rare.
   void End(bool found) {
     from_us_ = 0;

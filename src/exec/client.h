@@ -85,7 +85,7 @@ struct Client : net::IdleLink {
   bool lane_must_run = false;  ///< The lane handed the last job back: it executes the next one.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
-  /// When the first request of the input was complete; where a turn has answered requests before
+  /// When the first request of the input was complete; if a turn has answered requests before
   /// it, when the last byte before that turn was received. By base::NowNs.
   int64_t oldest_ns = 0;
   int64_t newest_ns = 0;  ///< When the last byte was received.

@@ -263,7 +263,7 @@ std::string ClientTable::WhyLost(Loss loss) const {
 }
 
 // Many connections that are lost or refused for one reason share one line, which hides no line
-// about another reason. Where there is no memory for the line, only the line is lost.
+// about another reason. If there is no memory for the line, only the line is lost.
 template <typename MakeText>
 void ClientTable::Log(Loss loss, MakeText make) {
   const int64_t now_ms = base::CoarseNowMs();

@@ -1,7 +1,7 @@
 // The connections of a worker: which are open, which have something to do, how they are closed.
 //
 // Flow: Add or AddMoved; then, again and again, MarkReady, the worker takes `ready`, Send; then
-// Retire and FreeRetired, or Release where the connection moves to another worker. A connection is
+// Retire and FreeRetired, or Release if the connection moves to another worker. A connection is
 // closed with Retire, at any time, and freed with FreeRetired, when nothing in the round refers to
 // it any more. A connection whose request the lane has is freed when the lane has given the request
 // back.
@@ -68,7 +68,7 @@ class ClientTable {
     ready_.push_back(&client);
     CountActive(client);
   }
-  /// Notes that the client has just done something. Where the client is no longer authenticated,
+  /// Notes that the client has just done something. If the client is no longer authenticated,
   /// its deadline begins.
   void Touch(Client& client) {
     if (!has_deadline(client)) return idle_.Touch(client, core_.clock.now_ms);

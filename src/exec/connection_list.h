@@ -30,7 +30,7 @@ struct ConnectionInfo {
   std::string account;  ///< user@host, as SQL shows accounts; empty: let in without one.
   std::string address;
   uint16_t port = 0;  ///< The client's port; 0 for a UNIX socket.
-  // The three texts about TLS are empty where what passes is not encrypted, tls_subject also where
+  // The three texts about TLS are empty if what passes is not encrypted, tls_subject also if
   // the client has shown no certificate.
   std::string tls_version;
   std::string tls_cipher;

@@ -7,7 +7,7 @@
 
 namespace rowsocket::exec {
 
-/// Shows the text that `make_text` returns. Where there is no memory for the text, the list goes on
+/// Shows the text that `make_text` returns. If there is no memory for the text, the list goes on
 /// showing the last one.
 template <typename MakeText>
 void DescribeSession(engine::Session& session, MakeText make_text) {

@@ -95,7 +95,7 @@ struct Item {
   bool is_costly = false;
   /// The connection ends after the answer of the item; the input after the item is dropped.
   bool closes = false;
-  /// kSilentOpen: where a DDL statement has locked the names, the item does not wait. Opened gets
+  /// kSilentOpen: if a DDL statement has locked the names, the item does not wait. Opened gets
   /// that as the outcome, because the frontend has an answer without the names.
   bool takes_busy = false;
 
@@ -200,7 +200,7 @@ class Frontend {
   /// Adds what a composite kRequest item changes beyond its `request`. Called on any thread, while
   /// the turn of the item commits.
   virtual void AddWrites(const Item&, WriteSet&) const {}
-  /// Calls `visit` with the rows that a kRequest item names where its `request` names none.
+  /// Calls `visit` with the rows that a kRequest item names if its `request` names none.
   virtual void VisitRows(const Item&, const std::function<void(const RowName&)>& /*visit*/) const {}
   /// Appends the reply of a kReply item.
   virtual void Reply(const Item& item, base::Buffer& out) const = 0;
@@ -212,7 +212,7 @@ class Frontend {
   }
   /// Appends an error as the reply of any item.
   virtual void ReplyError(const Item& item, model::Error error, base::Buffer& out) const = 0;
-  /// Appends the answer to a client that speaks plainly where TLS is required. `begin`: the bytes
+  /// Appends the answer to a client that does not use TLS, which is required. `begin`: the bytes
   /// that the client has sent first, kFirstBytesMax of them at most.
   virtual void RefusePlain(std::string_view /*begin*/, base::Buffer&) const {}
   /// Tells the frontend, which may count answers, that the answer of an item is final. Called once

@@ -26,7 +26,7 @@ constexpr size_t kMoreKept = 100;
 constexpr uint32_t kItemsPerSampleMax = 1u << 16;
 
 /// How many bytes the first character of `text` has: up to three, because the server's tables of
-/// information_schema have no longer characters; 0 where the text begins with no character, or with
+/// information_schema have no longer characters; 0 if the text begins with no character, or with
 /// a control character.
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -249,7 +249,7 @@ std::string HiddenKey(const HotRowName& name) {
 }
 
 // Each item is chosen by chance, one in items_per_sample_, whichever were chosen before it:
-// requests that come in a pattern are not met always at the same place of it, and where
+// requests that come in a pattern are not met always at the same place of it, and when
 // items_per_sample_ changes, the number may be drawn anew without an item being counted too high or
 // too low.
 uint64_t HotRowSampler::DrawPassedOver() {

@@ -63,7 +63,7 @@ void ItemRuns::Take(const Turn& turn) {
 // A unit, an item that is no request, and an item that the lane has handed back are runs by
 // themselves, which no other item joins: `index` is then null, unlike any request's index. The
 // values that a find is compared with are local variables, because this loop is most of what
-// watching a find costs (adr/0024). The time is kNoTime where the run's client is counted apart:
+// watching a find costs (adr/0024). The time is kNoTime if the run's client is counted apart:
 // only further items of that client join such a run. A turn that only reads is not searched for
 // writes.
 template <bool kWrites>

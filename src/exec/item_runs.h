@@ -7,7 +7,7 @@
 //
 // Threads: one owner. Lifetime: `index`, `account` and `unit` of a run are there until the input of
 // the turn's clients is consumed, `held` until clients that have ended are freed (ClientTable).
-// Limits: a run for each item at most; where there is no memory for a run, that run and the rest of
+// Limits: a run for each item at most; if there is no memory for a run, that run and the rest of
 //         the turn are not counted.
 #pragma once
 
@@ -28,7 +28,7 @@ class Turn;
 struct ItemRun {
   // What its items have in common:
   int64_t since_ns = 0;        ///< TurnClient::since_ns.
-  int64_t lock_ns = 0;         ///< TurnClient::lock_ns; where it is not 0, the run is one item.
+  int64_t lock_ns = 0;         ///< TurnClient::lock_ns; if it is not 0, the run is one item.
   TurnClient* held = nullptr;  ///< The client whose replies are held; null: the replies are sent.
   const model::Account* account = nullptr;
   const engine::Index* index = nullptr;  ///< Null: the items are not requests.

@@ -6,7 +6,7 @@
 
 namespace rowsocket::exec {
 
-// Where the system has no random bytes, the hashes are as good as those of any table.
+// If the system has no random bytes, the hashes are as good as those of any table.
 HashSecret HashSecret::Random() {
   HashSecret secret{};
   if (getentropy(&secret, sizeof(secret)) != 0) {

@@ -42,7 +42,7 @@ LatencyRegistry::Counts LatencyRegistry::Sum() const {
   return counts;
 }
 
-// Where several threads see the flush at once, only one of them begins anew.
+// When several threads see the flush at once, only one of them begins anew.
 void LatencyRegistry::BeginAnew() const {
   const base::MutexLock lock(mutex_);
   if (__atomic_load_n(since_, __ATOMIC_RELAXED) != 0) return;

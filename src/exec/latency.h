@@ -7,7 +7,7 @@
 // sockets.
 //
 //   whole     = | queue | execute | commit | held | and the sending of the turn's replies
-//   or, where the request met a lock, | lock wait |, which holds its execution and commit in the
+//   or, if the request met a lock, | lock wait |, which holds its execution and commit in the
 // lane; a request that the lane hands back once the lock is free has a lock wait and the phases
 // above.
 //
@@ -17,7 +17,7 @@
 // Lifetime: the registry outlives its blocks; what a block has counted stays.
 // Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes for
 // each worker,
-//         verb and phase that occur. Where there is no memory for it, the time is not counted.
+//         verb and phase that occur. If there is no memory for it, the time is not counted.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ enum class Phase : uint8_t {
               ///< the time in the wait lane of a request that the lane has handed back.
   kLockWait,  ///< In the wait lane.
   kExecute,   ///< The execution of the turn, or batch, that the request was in.
-  kCommit,    ///< The commit of that turn, where it wrote.
+  kCommit,    ///< The commit of that turn, if it wrote.
   kHeld,      ///< Executed, while the reply waited for the end of another worker's commit.
   kWhole,     ///< From the request's last byte to the reply.
 };

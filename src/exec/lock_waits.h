@@ -3,7 +3,7 @@
 //
 // Flow:   after a turn: Start -> WaitLane::Submit ... the worker's inbox -> Finish
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the lane's threads.
-// Errors: where memory runs out the connection is lost.
+// Errors: if memory runs out the connection is lost.
 #pragma once
 
 #include <memory>

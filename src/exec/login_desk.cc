@@ -13,9 +13,9 @@ namespace rowsocket::exec {
 
 namespace {
 
-/// How long a thread sleeps where there is nothing to do.
+/// How long a thread sleeps when there is nothing to do.
 constexpr std::chrono::hours kAsleepMax{1};
-/// How long a thread sleeps where there is no memory to begin a check.
+/// How long a thread sleeps if there is no memory to begin a check.
 constexpr std::chrono::milliseconds kMemoryPause{100};
 
 }  // namespace

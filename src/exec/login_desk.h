@@ -1,8 +1,8 @@
 // Where logins are checked, so that no worker waits for a name server, for an authentication plugin
 // or for the delay by which guessing is slowed.
 //
-// Flow:    worker: Submit(job) -> login thread: Check -> owner's Done(job), at once where the login
-//          is accepted, after LoginSources' delay where it is refused
+// Flow:    worker: Submit(job) -> login thread: Check -> owner's Done(job), at once if the login
+//          is accepted, after LoginSources' delay if it is refused
 // worker: End(ticket), when the connection has ended The delay counts from the beginning of the
 // check, so that it hides how long the check took.
 // Threads: Submit and End from any; a job is the desk's between Submit and Done.
@@ -13,7 +13,7 @@
 //          in which they came: one a connection, kLoginsWaitingOfAddressMax an address, and no
 //          longer than the connection's time to authenticate (Cancel).
 // Errors:  a login that cannot be checked is refused. Submit throws std::bad_alloc, with nothing
-//          done; where memory runs out later, a login waits for its check, or is refused.
+//          done; if memory runs out later, a login waits for its check, or is refused.
 #pragma once
 
 #include <algorithm>
@@ -68,9 +68,9 @@ class LoginDesk {
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
 
-  /// Starts a thread. False where the system gives none: errno says why.
+  /// Starts a thread. False if the system gives none: errno says why.
   bool Start();
-  /// Queues the job. False where too many logins of the address wait: the job is destroyed.
+  /// Queues the job. False if too many logins of the address wait: the job is destroyed.
   bool Submit(std::unique_ptr<LoginJob> job);
   /// Drops the job of a client that has gone, or has waited too long. True: the owner gets no job
   /// of the client back. False: the job is being checked, or has come back.

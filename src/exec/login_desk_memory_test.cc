@@ -1,4 +1,4 @@
-// Where the threads of the login desk get no memory, logins wait or are refused, and the threads
+// If the threads of the login desk get no memory, logins wait or are refused, and the threads
 // live on.
 #include <gtest/gtest.h>
 

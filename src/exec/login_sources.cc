@@ -77,7 +77,7 @@ bool LoginSources::BeginSource(const LoginSource& source, int64_t now_ms) {
   return true;
 }
 
-// Where no source may be forgotten yet, the one that failed longest ago is forgotten: the table
+// If no source may be forgotten yet, the one that failed longest ago is forgotten: the table
 // does not grow, and an attacker with thousands of networks is not slowed by the delays anyway.
 bool LoginSources::MakeRoom() {
   const auto unused = std::find_if(entries_.begin(), entries_.end(),

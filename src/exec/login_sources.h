@@ -45,12 +45,12 @@ class LoginSources {
   explicit LoginSources(uint32_t checks_of_address_max)
       : checks_of_address_max_(checks_of_address_max) {}
 
-  /// Counts a login that has come, and waits. False, and nothing is counted, where
+  /// Counts a login that has come, and waits. False, and nothing is counted, if
   /// kLoginsWaitingOfAddressMax of its address wait.
   bool Queue(const LoginSource& source);
   /// Forgets a login that waited and is dropped.
   void Unqueue(const LoginSource& source);
-  /// Counts a login that waited as being checked. False, and nothing is counted, where it has to
+  /// Counts a login that waited as being checked. False, and nothing is counted, if it has to
   /// wait longer: its source or its address has as many logins under way as it may, its address has
   /// as many being checked, or kLoginSourcesMax sources have logins under way.
   bool Begin(const LoginSource& source, int64_t now_ms);

@@ -6,7 +6,7 @@
 //         the worker is told that accounts have ended: EndAccounts in each round, until only
 //         connections that another thread has are left; LookAt is called when these are back
 // Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
-// Errors: where memory runs out the connection is lost.
+// Errors: if memory runs out the connection is lost.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class Logins {
     return client.ticket != nullptr && account != nullptr && account->ended();
   }
   bool MayTakePassword(const Client& client, const net::Peer& peer) const;
-  /// Gives the login to the desk. False where too many logins of the client's address wait.
+  /// Gives the login to the desk. False if too many logins of the client's address wait.
   bool Submit(Client& client, const TurnItem& item, const net::Peer& peer);
   void EndTicket(Client& client);
   void LeaveAccount(Client& client);

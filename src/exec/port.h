@@ -58,7 +58,7 @@ class Port {
   std::vector<net::Listener> listeners_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<WorkerPool> worker_pool_;
-  std::unique_ptr<HandshakeThread> handshake_thread_;  ///< Null where the port does not offer TLS.
+  std::unique_ptr<HandshakeThread> handshake_thread_;  ///< Null if the port does not offer TLS.
   /// Held while a worker is chosen: two workers that accept at once must not both take the last
   /// place.
   base::Mutex assign_mutex_;

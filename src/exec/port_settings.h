@@ -35,8 +35,8 @@ struct PortSettings {
   Usage* usage = nullptr;                   ///< Null: use by table and account is not counted.
   SlowLog* slow_log = nullptr;              ///< Null: slow requests are not noted.
   AccountLimits* account_limits = nullptr;  ///< Null: none. Shared by the ports of a plugin.
-  bool elastic = false;             ///< Workers rest where fewer do as much: see WorkerPool.
-  LoginDesk* login_desk = nullptr;  ///< Null: no frontend asks for logins.
+  bool elastic = false;                     ///< Workers rest if fewer do as much: see WorkerPool.
+  LoginDesk* login_desk = nullptr;          ///< Null: no frontend asks for logins.
   /// Other machines may send passwords of accounts without TLS.
   bool takes_passwords_in_clear = false;
   bool writes = false;  ///< The frontends let writes through.

@@ -35,7 +35,7 @@ class RowName {
  public:
   RowName(const engine::Index& index, std::span<const model::Value> key)
       : index_(&index), key_(key) {}
-  /// Makes the name of the row, or no row's name where the request may be about several rows.
+  /// Makes the name of the row, or no row's name if the request may be about several rows.
   RowName(const engine::Index& index, const model::Request& request)
       : RowName(index, request.names_one_row() ? request.key() : std::span<const model::Value>()) {}
 

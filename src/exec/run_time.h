@@ -19,7 +19,7 @@ class RunTime {
 
   /// Begins to read the time of the calling thread.
   void Open();
-  /// Microseconds since the thread began in which it ran or waited for a core; -1 where the system
+  /// Microseconds since the thread began in which it ran or waited for a core; -1 if the system
   /// does not tell.
   int64_t Us() const;
 

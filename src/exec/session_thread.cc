@@ -14,7 +14,7 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr std::chrono::milliseconds kInterruptEvery{20};
-/// How many times a session is asked for where there is no memory for it.
+/// How many times a session is asked for if there is no memory for it.
 constexpr int kSessionTries = 50;
 constexpr std::chrono::milliseconds kSessionTryEvery{100};
 

@@ -71,7 +71,7 @@ class SharedRows {
   void Grow(size_t items);
 
   std::vector<SharedRow> rows_;
-  /// A slot of a hash table of positions in rows_. It is valid where its mark is mark_, which each
+  /// A slot of a hash table of positions in rows_. It is valid if its mark is mark_, which each
   /// Link changes, so that no Link has to clear the table.
   struct Slot {
     uint32_t mark = 0;

@@ -55,7 +55,7 @@ class SlowLog {
   /// REQUIRES: the items' views are still valid.
   void NoteTurn(const ItemRuns& runs, const std::vector<TurnItem>& items, int64_t answered_ns,
                 int64_t slow_us, StatBlock& stats, std::vector<Noted>* noted) const;
-  /// Adds one entry for all requests of a client whose held replies have left (HeldReplies), where
+  /// Adds one entry for all requests of a client whose held replies have left (HeldReplies), if
   /// the wait has made them slow. The entry is without their keys, which are gone by now.
   void NoteHeld(const TurnClient& client, int64_t sent_ns, int64_t slow_us, StatBlock& stats,
                 std::vector<Noted>* noted) const;

@@ -18,7 +18,7 @@ void Free(void* memory) {
 }
 }  // namespace
 
-// The operators stand in a file of their own: where they are inlined into a caller, the compiler
+// The operators stand in a file of their own: if they are inlined into a caller, the compiler
 // takes new and free for a mismatch.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   const bool is_refused = is_out && !is_spared && spare_allocations.fetch_sub(1) <= 0;

@@ -128,7 +128,7 @@ class Keeper final : public model::RowEditor {
   bool came_too_late_ = false;
 };
 
-/// The error that clients get: token_table where the table of tokens is missing, or has other
+/// The error that clients get: token_table if the table of tokens is missing, or has other
 /// columns.
 model::Error OfTokenTable(const model::Error& error) {
   const bool is_gone =
@@ -140,7 +140,7 @@ engine::Outcome Deadlock() {
   return engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
 }
 
-/// The outcome where the whole transaction has to be taken back.
+/// The outcome if the whole transaction has to be taken back.
 engine::Outcome Lost(engine::Outcome outcome) {
   outcome.transaction_lost = true;
   return outcome;

@@ -108,7 +108,7 @@ class TokenBook {
   /// no token.
   engine::Outcome ExecuteUnit(const TokenedRequest& request, Unit& unit, engine::Session& session,
                               base::Buffer& out, const std::function<engine::Outcome()>& run) const;
-  /// Finds out what became of the token. `fate` is valid where the outcome is ok.
+  /// Finds out what became of the token. `fate` is valid if the outcome is ok.
   engine::Outcome Ask(const TokenedRequest& request, engine::Session& session,
                       TokenFate* fate) const;
   /// The index by token. REQUIRES: ToOpen() is null.

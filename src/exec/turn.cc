@@ -121,7 +121,7 @@ void Turn::DropAllOf(const TurnClient& client) {
   std::erase_if(items_, [&client](const TurnItem& item) { return item.client == &client; });
 }
 
-// Clients decide how much memory a row or a reply takes, and that must not end the server. Where
+// Clients decide how much memory a row or a reply takes, and that must not end the server. If
 // memory runs out during the commit, its clients do not learn whether it has taken effect.
 void Turn::Run(engine::Session& session) {
   is_full_ = false;
@@ -190,7 +190,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     session.Rollback();
     return TakeBack(items);
   }
-  // There is nothing to commit where all writes wait for locks.
+  // There is nothing to commit if all writes wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
                        return item.is_write() && item.is_answered() && !item.gives_way;
                      });

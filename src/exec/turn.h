@@ -2,7 +2,7 @@
 //
 // Requests of a batch that name the same row are executed on one copy of it, which is written once
 // (shared_rows.h): a request joins an open row when all requests before it on its connection have
-// been executed. Where that is not possible, the requests run one by one.
+// been executed. If that is not possible, the requests run one by one.
 //
 // Flow: { Add Added }* Run. Afterwards every item is answered (its reply is in its client's output
 // and sendable) or waits (its client is stopped at it, and nothing after it was executed).
@@ -197,7 +197,7 @@ class Turn {
   size_t size() const { return items_.size(); }
   /// Whether one of the items, or one that was dropped or moved since, is a write.
   bool writes() const { return writes_; }
-  /// Executes the items. Where memory runs out, everything is rolled back, and all clients are
+  /// Executes the items. If memory runs out, everything is rolled back, and all clients are
   /// lost.
   void Run(engine::Session& session);
   /// Counts the items that gave way and do not run again, as answered items are counted.
@@ -257,7 +257,7 @@ class Turn {
   // Rows (turn_rows.cc).
   bool IsShared(const TurnItem& item);
   /// Executes `first`, whose row other items of the turn name, too: together with them on the open
-  /// row, or by itself where the row cannot be opened. False when the transaction is lost.
+  /// row, or by itself if the row cannot be opened. False when the transaction is lost.
   bool ExecuteAsOneRow(engine::Session& session, TurnItem& first);
   /// Executes the items that name the row of `first` on the row that the session has opened.
   bool ExecuteItemsOfRow(engine::Session& session, TurnItem& first);

@@ -11,7 +11,7 @@ namespace {
 using engine::NotMergeable;
 using Result = engine::Outcome::Result;
 
-/// Whether the reason lies in the table, so that later requests for its rows are not tried. (Where
+/// Whether the reason lies in the table, so that later requests for its rows are not tried. (If
 /// a trigger is for another verb, or a delete needs no CHECK, one of them could be merged; such
 /// tables are few, and each try costs.)
 bool ConcernsTable(NotMergeable reason) {
@@ -107,7 +107,7 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
   return true;
 }
 
-// Writes the rows that stay open. Where one cannot be written, the batch runs again, unless it does
+// Writes the rows that stay open. If one cannot be written, the batch runs again, unless it does
 // so anyway. A lock in the way is not waited for: units wait before they begin, and would wait a
 // second time when they run again.
 bool Turn::CloseRows(engine::Session& session) {
@@ -123,7 +123,7 @@ bool Turn::CloseRows(engine::Session& session) {
 // Several items may fit one by one. A unit that takes its locks first executes its requests and
 // takes them back. In MariaDB a transaction with rows taken back is not committed while an ALTER
 // copies their table. So the unit runs once more without taking locks first, because the locks that
-// it has waited for were free. Where one of them is held again, the unit runs as before, and in the
+// it has waited for were free. If one of them is held again, the unit runs as before, and in the
 // end is answered as after a deadlock.
 bool Turn::MayFitNextTime(std::span<TurnItem> items) {
   if (items.size() > 1) return true;

@@ -35,7 +35,7 @@ Outcome MayExecuteAll(Unit& unit, engine::Session& session) {
 
 /// Takes the locks that the unit has had to wait for: each request is executed and taken back,
 /// after which its locks stay. Only the first lock is waited for: otherwise the unit would hold a
-/// row that batches need while it waits for another lock. Where a later lock is not free, the unit
+/// row that batches need while it waits for another lock. If a later lock is not free, the unit
 /// lets go of all, and takes that lock first in its next attempt, a moment later.
 Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& execute) {
   if (session.HoldsRows()) {

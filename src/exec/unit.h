@@ -6,7 +6,7 @@
 //
 // A unit that meets the lock of another session waits for it in the lane. There it first takes
 // every lock that it has met before. It waits only for the first of these locks, so that it holds
-// no row while it waits, and then runs its requests without waiting. Where it meets one more lock,
+// no row while it waits, and then runs its requests without waiting. If it meets one more lock,
 // its transaction is given up, and the unit begins anew with that lock among those to take first. A
 // lock that a request meets only because requests before it have run (such as the lock of the
 // parent of a row that they have inserted) cannot be taken first: the unit lets go of everything,
@@ -32,7 +32,7 @@ struct UnitRequest {
   engine::Index* index = nullptr;
   model::Request request;
   bool is_required = true;
-  uint64_t rows = 0;  ///< Rows that the request has sent or changed, where the unit was applied.
+  uint64_t rows = 0;  ///< Rows that the request has sent or changed, if the unit was applied.
 };
 
 struct Unit {
@@ -40,7 +40,7 @@ struct Unit {
     kNotRun,
     kApplied,
     kStopped,  ///< The request at `position` has stopped the unit.
-    kFailed,   ///< The request at `position` has failed; where that is 0, the unit as a whole.
+    kFailed,   ///< The request at `position` has failed; if that is 0, the unit as a whole.
   };
   std::span<UnitRequest> requests;
   uint32_t named = 0;  ///< The request that the item shows as its own: the first that writes.
@@ -62,11 +62,11 @@ struct Unit {
 };
 
 /// Executes the request at the position `request` of Unit::requests, from 0, and appends its reply.
-/// Where `appends` is false, no reply stays appended.
+/// If `appends` is false, no reply stays appended.
 using ExecuteInUnit = std::function<engine::Outcome(uint32_t request, bool appends)>;
 
 /// Executes the unit: judges each request, then runs `body`, which calls RunRequests, and takes all
-/// changes back unless the unit was applied. The outcome is ok where the unit was applied or has
+/// changes back unless the unit was applied. The outcome is ok if the unit was applied or has
 /// stopped. REQUIRES: a turn is open, and it writes if the unit does.
 engine::Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& execute,
                             const std::function<engine::Outcome()>& body);

@@ -161,7 +161,7 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
 }
 
 // `counts` has the unit as a whole, which counts for the index of its first request. An error
-// counts for the request that has failed, or for the first: where the commit of a unit that was
+// counts for the request that has failed, or for the first: if the commit of a unit that was
 // applied, or has stopped, has failed, the unit is an error as a whole.
 void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, bool is_error,
                          UsageCounts counts) {

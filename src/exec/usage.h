@@ -45,7 +45,7 @@ enum class Used : uint8_t {
 constexpr size_t kUsedCounts = static_cast<size_t>(Used::kCount);
 using UsageCounts = std::array<uint64_t, kUsedCounts>;
 
-/// An index of a table, as clients have opened it; PRIMARY where they named none.
+/// An index of a table, as clients have opened it; PRIMARY if they named none.
 struct UsedIndex {
   std::string schema, table, index;
   auto operator<=>(const UsedIndex&) const = default;

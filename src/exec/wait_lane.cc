@@ -47,7 +47,7 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   GiveBack(failed);
 }
 
-// Adds the job to a waiting group. False when there is no thread for it. Where memory runs out, the
+// Adds the job to a waiting group. False when there is no thread for it. If memory runs out, the
 // lane is as it was, and the caller still has the job: all allocations come before anything that
 // the lane's threads see.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {

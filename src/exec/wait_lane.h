@@ -23,7 +23,7 @@
 //         a waiting group whose wait takes too long. A job waits with three waiting groups at most:
 //         the one under way when it came, the one under way when it came again after it was handed
 //         back, and its own; a job for which its own has no room may come again. Time in the queue,
-//         when all threads are at work, is not counted. Where memory runs out the jobs under way
+//         when all threads are at work, is not counted. If memory runs out the jobs under way
 //         come back with Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.
 #pragma once
 
@@ -89,7 +89,7 @@ struct WaitJob {
   bool is_handed_back = false;  ///< The job was not executed, and is to be tried again.
   Loss loss = Loss::kNone;
   engine::Outcome outcome;
-  net::GatedOutput out;                  ///< Empty where the item opens.
+  net::GatedOutput out;                  ///< Empty if the item opens.
   std::shared_ptr<engine::Index> index;  ///< What the item has opened, if `outcome` is a success.
   // For the lane alone:
   TurnClient turn;

@@ -27,7 +27,7 @@ bool IsOver(const WaitJobs& left, int64_t tries, int64_t waited_ms,
 
 }  // namespace
 
-// Where memory runs out, the clients whose requests have no answer yet are lost.
+// If memory runs out, the clients whose requests have no answer yet are lost.
 void WaitLane::Run(engine::Session& session, Turn& turn, WaitJobs& jobs) {
   WaitJobs left;
   left.swap(jobs);

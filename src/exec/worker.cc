@@ -130,7 +130,7 @@ bool Worker::MayServe() {
   return false;
 }
 
-// Where there is not even memory for the line, the line is lost.
+// If there is not even memory for the line, the line is lost.
 void Worker::LogWithoutMemory(const char* lacking, const char* consequence) const {
   try {
     core_.context.log(lacking + core_.settings.mode + "): " + consequence +
@@ -145,7 +145,7 @@ void Worker::ShutListeners() const {
 
 // Connections that were on their way to this worker, or that another worker sends before it sees
 // that this one has no session, would wait for ever. A worker notes that it lacks a session before
-// it looks at the others, so that, where the last ones fail at once, at least one of them sees that
+// it looks at the others, so that, if the last ones fail at once, at least one of them sees that
 // no worker is left.
 void Worker::ServeNobody() {
   lacks_session_.store(true);
@@ -285,7 +285,7 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
   }
 }
 
-// False where this worker is not to read what the client has sent: the client speaks TLS, or has
+// False if this worker is not to read what the client has sent: the client speaks TLS, or has
 // to, or its first byte has yet to come. This worker goes on counting a client that is with the
 // handshake thread, so that the limit of connections holds meanwhile.
 bool Worker::Admit(Client& client) {

@@ -39,7 +39,7 @@ struct WorkerContext {
   std::function<std::unique_ptr<Frontend>()> make_frontend;
   std::vector<net::Listener>* listeners = nullptr;
   WorkerPool* worker_pool = nullptr;
-  HandshakeThread* handshake_thread = nullptr;  ///< Null where the port does not offer TLS.
+  HandshakeThread* handshake_thread = nullptr;  ///< Null if the port does not offer TLS.
   /// Gives a new connection to the worker that has the fewest; false when there are too many
   /// connections.
   std::function<bool(net::UniqueFd)> assign;

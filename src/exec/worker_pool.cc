@@ -20,10 +20,10 @@ constexpr double kSpare = 0.4;
 /// Twice as many workers have to serve this many times the requests/s, and half as many may serve
 /// that much less: another worker takes up to a core, which clients on the same machine could use.
 /// The number of workers is doubled because one more among many brings too little to tell from
-/// chance, even where each waits for the disk (adr/0012).
+/// chance, even if each waits for the disk (adr/0012).
 constexpr double kWorthMore = 1.25;
 constexpr double kWorthLess = 0.85;
-/// Where the workers are blocked for this part of the time that they are awake, another worker need
+/// If the workers are blocked for this part of the time that they are awake, another worker need
 /// not bring as much: a blocked worker leaves its core to others.
 constexpr double kBlocked = 0.4;
 constexpr double kWorthMoreBlocked = 1.08;

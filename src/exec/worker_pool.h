@@ -2,7 +2,7 @@
 //
 // One worker makes the largest turns, and what a turn costs besides its requests (a view, a commit,
 // a wake-up, the storage engine's cache lines that come from another core) is paid once for all of
-// them. Another worker is worth it where it makes more requests/s, which depends on the cores, on
+// them. Another worker is worth it if it makes more requests/s, which depends on the cores, on
 // their other users, on the disk and on the requests; so it is tried (adr/0012). A worker that
 // waits for the disk takes no core, so that it is worth it for fewer. Until they are tried, all
 // workers but the first rest, and they rest again when they are not needed.

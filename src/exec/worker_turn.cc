@@ -53,7 +53,7 @@ bool Worker::IsParsingLong() const {
 }
 
 // A batch may have taken an item over that lies in the arena. The turn then gets a new arena, or,
-// where there is no memory for one, goes on in the arena after the items of the turn before.
+// if there is no memory for one, goes on in the arena after the items of the turn before.
 void Worker::ClearArena() {
   if (arena_.use_count() == 1) return arena_->Reset();
   try {
@@ -64,7 +64,7 @@ void Worker::ClearArena() {
 
 // One refresh serves all connections that asked for it in the turn before, because their requests
 // were received before it. A refresh for each of them would let clients keep the worker busy with
-// reading the mapping tables. Where memory runs out, what the frontends share stays as it was.
+// reading the mapping tables. If memory runs out, what the frontends share stays as it was.
 void Worker::Prepare(engine::Session& session) {
   const bool now = std::exchange(core_.must_refresh, false);
   if (!core_.settings.prepare) return;
@@ -93,7 +93,7 @@ void Worker::TakeInput(Client& client, engine::Session& session) {
   }
 }
 
-// Where TLS has taken the bytes off the socket earlier, with the handshake or with a record before,
+// If TLS has taken the bytes off the socket earlier, with the handshake or with a record before,
 // the input grows although the socket has given nothing.
 void Worker::ReceiveFrom(Client& client) {
   const size_t bytes_before = client.connection.in().size();
@@ -147,7 +147,7 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t pl
   if (is_first && !batches_->Parse(client, session, turn_, places, arena_)) batches_->Await(client);
 }
 
-// Where memory runs out, it is not known which finds have seen changes that are not durable yet, so
+// If memory runs out, it is not known which finds have seen changes that are not durable yet, so
 // their clients are lost.
 uint64_t Worker::MarkUndurable(engine::Session& session) {
   try {

@@ -11,9 +11,9 @@
 //     letters that some collation takes for the same (case; i j y; m n; u v w) count as one, and so
 //     do texts that differ as Lithuanian `ch` and `c`, or as Hungarian `ccs` and `cscs`,
 // and what counts differs. All other keys may be of the same row. Every find in a table may have
-// seen a change where the batch has inserted rows, changed several at once, used several indexes or
-// may have moved a row to another key, or where a key column may take two such texts for one value
-// (a YEAR of two and of four digits; KeyColumns). Where foreign keys may have changed other tables,
+// seen a change if the batch has inserted rows, changed several at once, used several indexes or
+// may have moved a row to another key, or if a key column may take two such texts for one value
+// (a YEAR of two and of four digits; KeyColumns). If foreign keys may have changed other tables,
 // every find may have seen a change.
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.

@@ -1,7 +1,7 @@
 // How the calls of a command get their indexes and requests: from indexes that the connection has
 // found before, or by an item that asks for an index.
 //
-// Flow: Open for the calls that call_maker.h has made. Where the item asks for an index, the finder
+// Flow: Open for the calls that call_maker.h has made. If the item asks for an index, the finder
 // gets it (RespIndexFinder::Opened), and the command is parsed again. If the names of a key could
 // be those of a table but are not, the key belongs to the store.
 // Threads: one at a time. Lifetime: one for each connection, whose finder and requests outlive it.

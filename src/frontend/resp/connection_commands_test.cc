@@ -14,7 +14,7 @@ class RespConnectionCommandsTest : public ::testing::Test {
  protected:
   RespConnectionCommandsTest() { item_.detail = &work_; }
 
-  /// The reply to the command; "none" where it is not one of the connection's.
+  /// The reply to the command; "none" if it is not one of the connection's.
   std::string Ask(const std::vector<std::string_view>& words) {
     base::Buffer out;
     const RespVerb verb = FindRespCommand(words[0])->verb;

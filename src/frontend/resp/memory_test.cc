@@ -1,4 +1,4 @@
-// Where the server's threads get no memory, connections of RESP are closed, and the server lives
+// If the server's threads get no memory, connections of RESP are closed, and the server lives
 // on; and large values leave no memory behind in its threads.
 #include <gtest/gtest.h>
 

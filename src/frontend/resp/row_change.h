@@ -17,7 +17,7 @@
 
 namespace rowsocket::frontend {
 
-/// Whether the command sets fields, so that it makes a row where there is none.
+/// Whether the command sets fields, so that it makes a row if there is none.
 constexpr bool IsSet(RespVerb verb) {
   return verb == RespVerb::kHSet || verb == RespVerb::kHMSet || verb == RespVerb::kHSetNx;
 }

@@ -357,7 +357,7 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   if (call.scan != nullptr) return NameScanned(call, names);
   if (call.is_string) return NameStore(call, names);
   NameFields(call, names);
-  // Where all columns are listed, the column of expiry is among them.
+  // If all columns are listed, the column of expiry is among them.
   const bool adds =
       call.expiring_container != nullptr && names->lists == engine::IndexNames::Lists::kNamed;
   if (adds) names->columns.push_back(call.expiring_container->definition.expire_time_column);

@@ -26,70 +26,70 @@ namespace rowsocket::frontend {
 /// of them. Add a script inside its part.
 enum class RespScript : uint8_t {
   kNone,
-  /// Deletes the key where it holds the lock token; answers 1 or 0.
+  /// Deletes the key if it holds the lock token; answers 1 or 0.
   kRelease,
-  /// Lets the key expire in the second argument's milliseconds where it holds the lock token;
+  /// Lets the key expire in the second argument's milliseconds if it holds the lock token;
   /// answers 1 or 0.
   kReacquire,
-  /// Lets the key expire in the second argument's seconds where it holds the lock token; answers 1
+  /// Lets the key expire in the second argument's seconds if it holds the lock token; answers 1
   /// or 0.
   kRefresh,
   /// Lets the key expire in the second argument's milliseconds, added to the time left if the third
   /// argument is 0, if it holds the lock token and expires; answers 1 or 0.
   kExtend,
-  /// Sets the value for the second argument's seconds where the key is absent; answers `OK` or nil.
+  /// Sets the value for the second argument's seconds if the key is absent; answers `OK` or nil.
   kAdd,
-  /// Sets the value for the second argument's milliseconds where the key is absent; answers `OK` or
+  /// Sets the value for the second argument's milliseconds if the key is absent; answers `OK` or
   /// nil.
   kAddForMs,
-  /// Deletes the key where it holds the lock token; answers 1, 0, or -1 where the key is absent.
+  /// Deletes the key if it holds the lock token; answers 1, 0, or -1 if the key is absent.
   kReleaseIfThere,
-  /// Sets the value for the second argument's milliseconds where the key is absent; answers 1 or 0.
+  /// Sets the value for the second argument's milliseconds if the key is absent; answers 1 or 0.
   kSetIfAbsentForMs,
-  /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
+  /// Sets the lock token if the key is absent; if the key is absent or holds the lock token,
   /// lets it expire in the second argument's milliseconds; answers 1 or 0.
   kExtendOrAcquire,
-  /// Adds the first argument to the number that the key holds; answers the sum, or nil where the
+  /// Adds the first argument to the number that the key holds; answers the sum, or nil if the
   /// key is absent.
   kIncrIfThere,
-  /// Adds the first argument to the number that the key holds, 0 where it is absent; answers the
+  /// Adds the first argument to the number that the key holds, 0 if it is absent; answers the
   /// sum.
   kIncr,
-  /// Sets the lock token for the third argument's milliseconds where the key is absent, or where
+  /// Sets the lock token for the third argument's milliseconds if the key is absent, or if
   /// what it holds begins with the lock token's first bytes, as many as the second argument says;
   /// answers `OK` or nil.
   kAcquireWithPrefix,
   /// Answers as PTTL if the key holds the lock token, otherwise -3.
   kTimeLeft,
-  /// Sets the value where the key holds the second argument, for the time of SET's EX or PX if
+  /// Sets the value if the key holds the second argument, for the time of SET's EX or PX if
   /// these follow; answers `OK` or 0.
   kSetIfEquals,
-  /// Adds 1 to a number that expires; where the key is absent or never expires, sets 1 for the
+  /// Adds 1 to a number that expires; if the key is absent or never expires, sets 1 for the
   /// first argument's milliseconds. Answers the number and the milliseconds that are left.
   kCountInWindow,
   /// Answers what the key holds, or nil, and the milliseconds that are left; changes nothing.
   kReadWindow,
-  /// Adds the first argument to a number, which expires in the second argument's seconds where it
+  /// Adds the first argument to a number, which expires in the second argument's seconds if it
   /// was absent or never expired. Answers the sum and the milliseconds that are left.
   kAddInWindow,
   /// Adds the second argument to a number, which expires in the first argument's seconds if it was
   /// 0 or absent before (the sum is what was added); answers the sum.
   kIncrAndExpire,
-  /// Sets the second argument where the key holds the first one; answers 1 or 0.
+  /// Sets the second argument if the key holds the first one; answers 1 or 0.
   kCompareAndSet,
-  /// Sets the second argument for the third one's milliseconds where the key holds the first one;
+  /// Sets the second argument for the third one's milliseconds if the key holds the first one;
   /// answers 1 or 0.
   kCompareAndSetForMs,
-  /// Sets the second argument where the key holds the first one, or is absent and the first one is
+  /// Sets the second argument if the key holds the first one, or is absent and the first one is
   /// the number 0; answers 1 or 0.
   kCompareNumberAndSet,
-  // Scripts that answer nil where another script answers 0 (WithoutNil):
-  /// Deletes the key where it holds the lock token; answers 1 or nil.
+  // Scripts that answer nil when another script would answer 0 (WithoutNil):
+  /// Deletes the key if it holds the lock token; answers 1 or nil.
   kReleaseOrNil,
-  /// Lets the key expire in the second argument's milliseconds where it holds the lock token;
+  /// Lets the key expire in the second argument's milliseconds if it holds the lock token;
   /// answers 1 or nil.
   kReacquireOrNil,
-  /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
+  /// Sets the lock token if the key is absent; if the key is absent or holds the lock token,
   /// lets it expire in the second argument's milliseconds; answers 1 or nil.
   kExtendOrAcquireOrNil,
   // Scripts that do what one command does (WordsOf), and answer as that command does:
@@ -101,15 +101,15 @@ enum class RespScript : uint8_t {
   kPersist,
   // Scripts that do what HSET, HSETNX or HDEL does to the field that the first argument names:
   kFieldPut,          ///< Sets the second argument; answers the old value, or nil.
-  kFieldPutIfAbsent,  ///< Sets the second argument where the field is absent; answers the old
+  kFieldPutIfAbsent,  ///< Sets the second argument if the field is absent; answers the old
                       ///< value, or nil.
   kFieldRemove,       ///< Deletes the field; answers the old value, or nil.
-  kFieldReplace,      ///< Sets the second argument where the field is there; answers the old value,
+  kFieldReplace,      ///< Sets the second argument if the field is there; answers the old value,
                       ///< or nil.
-  kFieldFastReplace,  ///< Sets the second argument where the field is there; answers 1 or 0.
-  /// Sets the third argument where the field holds the second one; answers 1 or 0.
+  kFieldFastReplace,  ///< Sets the second argument if the field is there; answers 1 or 0.
+  /// Sets the third argument if the field holds the second one; answers 1 or 0.
   kFieldCompareAndSet,
-  /// Deletes the field where it holds the second argument; answers 1 or 0.
+  /// Deletes the field if it holds the second argument; answers 1 or 0.
   kFieldRemoveIfEqual,
 };
 
@@ -161,7 +161,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
   }
   return 2;
 }
-/// The script that does the same, and answers 0 where this one answers nil.
+/// The script that does the same, but answers 0 instead of nil.
 constexpr RespScript WithoutNil(RespScript script) {
   switch (script) {
     case RespScript::kReleaseOrNil:
@@ -203,7 +203,7 @@ constexpr bool ExpiresLater(RespScript script) {
          script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
          Swaps(script) || CountsInWindow(script);
 }
-/// Whether the script sets its value only where the key is absent.
+/// Whether the script sets its value only if the key is absent.
 constexpr bool SetsIfAbsent(RespScript script) {
   return script == RespScript::kAdd || script == RespScript::kAddForMs ||
          script == RespScript::kSetIfAbsentForMs;

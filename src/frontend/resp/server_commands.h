@@ -1,5 +1,5 @@
 // What tools ask about a RESP port's server, and get without the engine: PING, CONFIG, COMMAND,
-// CLIENT, SCRIPT and the like; INFO, where it counts no keys (RespFrontend::PrepareInfo).
+// CLIENT, SCRIPT and the like; INFO, if it counts no keys (RespFrontend::PrepareInfo).
 //
 // Flow: Append for each such command. It takes the replies to INFO, LATENCY, SLOWLOG and HOTKEYS
 // from monitor.h, and those to CLIENT from own_client.h.

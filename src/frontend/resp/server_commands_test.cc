@@ -14,7 +14,7 @@ class RespServerCommandsTest : public ::testing::Test {
  protected:
   RespServerCommandsTest() { settings_.info = &info_; }
 
-  /// The reply to the command; "none" where it is not one of the server's.
+  /// The reply to the command; "none" if it is not one of the server's.
   std::string Ask(const std::vector<std::string_view>& words) {
     base::Buffer out;
     item_ = {};

@@ -80,7 +80,7 @@ struct RespCall {
   bool is_string = false;      ///< The key is a string.
   /// The container that holds the string; null: the string is in the store, or the key is a row's.
   const keyspace::Container* container = nullptr;
-  /// The server's keyspaces, where `container` or `expiring_container` is set.
+  /// The server's keyspaces, if `container` or `expiring_container` is set.
   const keyspace::Keyspaces* keyspaces = nullptr;
   keyspace::RowKey row_key;  ///< The key in the columns of `container`.
   /// The key counts as absent: the container's columns cannot hold it, or MGET has the key of a
@@ -94,7 +94,7 @@ struct RespCall {
   /// others.
   bool skips_unknown = false;
   RespScript script = RespScript::kNone;
-  bool answers_nil = false;        ///< script: the reply is nil where it would be 0.
+  bool answers_nil = false;        ///< script: the reply is nil instead of 0.
   std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
   /// What the command does with its string. EXPIRE of a row and GETRANGE have this, too; null:
   /// another command, which changes no string.
@@ -148,7 +148,7 @@ struct RespWork : exec::ItemDetail {
 
 /// Refuses a call for a reason that only RESP has words for. Each cause of spec/errors.tsv is also
 /// an answer of HandlerSocket, so that there is none for it: `number`, which the engine never
-/// answers, stands for it where an Outcome needs a cause.
+/// answers, stands for it if an Outcome needs a cause.
 inline engine::Outcome RefuseWith(RespWork& work, std::string_view why) {
   work.wrong = why;
   return engine::Outcome::Fail(model::ErrorCode::kNumber);

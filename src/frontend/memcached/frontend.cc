@@ -36,7 +36,7 @@ bool IsExecuted(const Command& command) {
           command.dialect == memcached::Dialect::kBinary);
 }
 
-/// Why the policies refuse the command; empty where they allow it.
+/// Why the policies refuse the command; empty if they allow it.
 const std::string& RefusalByPolicy(const Command& command, const keyspace::Options& options) {
   if (IsGet(command.verb) || command.verb == Verb::kMetaDebug) {
     // A get that touches or creates a row needs the permission for gets and for sets.
@@ -46,7 +46,7 @@ const std::string& RefusalByPolicy(const Command& command, const keyspace::Optio
   return command.verb == Verb::kDelete ? options.delete_refusal : options.set_refusal;
 }
 
-/// Whether the command may make a row where there is none.
+/// Whether the command may make a row if there is none.
 bool MayCreate(const Command& command) {
   const bool makes_rows =
       KindOf(command.verb) == VerbKind::kStore && command.verb != Verb::kReplace;

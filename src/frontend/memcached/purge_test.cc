@@ -1,4 +1,4 @@
-// What the purge and flush_all remove where some rows stay.
+// What the purge and flush_all remove if some rows stay.
 #include <atomic>
 #include <new>
 

@@ -211,7 +211,7 @@ void AppendStats(MemcachedShared& shared, const MemcachedWork& work, const model
   } else if (what == "rowsocket") {
     AddHealth(shared, writer);
   } else if (what == "sizes") {
-    // memcached answers this where it does not track sizes, which is its default.
+    // memcached answers this if it does not track sizes, which is its default.
     writer.Add("sizes_status", "disabled");
   } else if (what != "items" && what != "slabs" && what != "conns" &&
              (what != "cachedump" || mode.empty())) {

@@ -67,7 +67,7 @@ void AppendReset(const Command& command, base::Buffer* out);
 /// `ME <key> <name>=<value>...`; `details` is the text after the key.
 void AppendMetaDebug(const Command& command, std::string_view details, base::Buffer* out);
 
-/// Appends nothing where memcached is silent: see spec/memcached.md, "Quiet". REQUIRES: error !=
+/// Appends nothing if memcached is silent: see spec/memcached.md, "Quiet". REQUIRES: error !=
 /// kNone.
 void AppendError(const Command& command, Error error, base::Buffer* out);
 /// `SERVER_ERROR <why>`; silent only after noreply, because the client then reads no reply. `why`

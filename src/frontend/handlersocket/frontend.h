@@ -126,7 +126,7 @@ class HandlerSocketFrontend final : public exec::Frontend {
   handlersocket::Framer framer_;
   handlersocket::GroupLines group_lines_;
   size_t refused_lines_ = 0;  ///< How many lines of a refused group are yet to come.
-  std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null where none is open.
+  std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< By id; null if none is open.
   size_t open_columns_ = 0;  ///< Columns of all open ids, filter columns included.
   std::unique_ptr<engine::IndexNames> names_;  ///< The names in the last P.
   std::unique_ptr<exec::TokenBook> tokens_;    ///< From the first request with a token on.

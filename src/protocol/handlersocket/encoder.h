@@ -30,7 +30,7 @@ void AppendError(model::Error error, base::Buffer* out);
 /// stopped it.
 void AppendGroupEnd(bool applied, uint32_t position, base::Buffer* out);
 /// `<code> 2 <text> <position>`: a group that failed because of the request at `position`, or as a
-/// whole where that is 0. REQUIRES: !error.ok().
+/// whole if that is 0. REQUIRES: !error.ok().
 void AppendGroupError(model::Error error, uint32_t position, base::Buffer* out);
 
 /// `0 2 <state> <lines>`, and the lines of the answer that is kept with a token.

@@ -12,7 +12,7 @@
 
 namespace rowsocket::handlersocket {
 
-/// Sets the transactions of `ask`. Errors: number, where the list is malformed; values_count, where
+/// Sets the transactions of `ask`. Errors: number, if the list is malformed; values_count, if
 /// it is too long.
 model::ErrorCode ParseGtids(std::string_view list, base::Arena& arena, AskHealth* ask);
 

@@ -1,4 +1,4 @@
-// Where the server's threads get no memory at all, connections are closed, and the server lives on.
+// If the server's threads get no memory at all, connections are closed, and the server lives on.
 #include <sys/socket.h>
 
 #include <chrono>

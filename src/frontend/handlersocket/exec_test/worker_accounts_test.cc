@@ -1,4 +1,4 @@
-// What a worker does where accounts have limits.
+// What a worker does if accounts have limits.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -373,7 +373,7 @@ class WatchedThreads {
 };
 
 // Two changes of threads, and a second thread that competes with the clients for the processor, are
-// worth their cost only where a find would wait for the commit.
+// worth their cost only if a find would wait for the commit.
 TEST_F(WorkerBatchTest, WorkerExecutesItsBatchesWhereNoClientReads) {
   server_.Start();
   LineClient writer = server_.ConnectAndOpen();

@@ -1,4 +1,4 @@
-// Where memory runs out, the connection that wanted it is closed, and nothing else happens.
+// If memory runs out, the connection that wanted it is closed, and nothing else happens.
 #include <atomic>
 #include <new>
 

@@ -10,7 +10,7 @@ TEST(Clock, CountsMillisecondsOfTheMonotonicClock) {
   clock_gettime(CLOCK_MONOTONIC, &exact);
   const int64_t exact_ms = int64_t{exact.tv_sec} * 1000 + exact.tv_nsec / 1'000'000;
   const int64_t first_ms = CoarseNowMs();
-  // The coarse clock lags by a tick of the kernel, or by many ticks where the host has taken away
+  // The coarse clock lags by a tick of the kernel, or by many ticks if the host has taken away
   // the processor that does the ticking.
   EXPECT_GE(first_ms, exact_ms - 5000);
   int64_t last_ms = first_ms;

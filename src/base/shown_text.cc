@@ -11,7 +11,7 @@ namespace rowsocket::base {
 /// Two texts: readers read one while the owner writes the other. The next owner of a block goes on
 /// alternating between them.
 struct ShownText::Block {
-  /// The last byte of each text is never written, so that a reader finds an end even where the
+  /// The last byte of each text is never written, so that a reader finds an end even if the
   /// owner overtakes the reader.
   std::array<std::array<char, kBytesMax + 1>, 2> texts{};
   unsigned shown = 0;

@@ -1,5 +1,5 @@
 // Several columns in one text, so that nothing is lost: the memcached value of a container with
-// more than one value column, and the key where it has more than one key column.
+// more than one value column, and the key if it has more than one key column.
 //
 //   text   := column { separator column }
 //   column := "\N"  (NULL)  |  { byte | '\' separator | '\' '\' }
@@ -7,7 +7,7 @@
 //
 // Exactly one text stands for a row, so a backslash before anything else is refused.
 //
-// Threads: pure functions. Lifetime: parts are views of the text where nothing was escaped, of the
+// Threads: pure functions. Lifetime: parts are views of the text if nothing was escaped, of the
 // arena otherwise.
 #pragma once
 

@@ -52,7 +52,7 @@ struct KeyspaceDefinition {
   std::string container;            ///< kValue: the container's name.
   std::string db, table, index;     ///< kRow; no index: the primary key.
   std::vector<std::string> fields;  ///< kRow: the columns that are fields; empty: all.
-  bool inserts = true;  ///< kRow: a command that sets fields makes a row where there is none.
+  bool inserts = true;  ///< kRow: a command that sets fields makes a row if there is none.
   bool read_only = false;
   std::string expires;  ///< kRow: the column that holds when a row expires; empty: no row does.
 

@@ -71,7 +71,7 @@ class Purge {
   bool EndBeforeLeftOut(int64_t now_ms, std::vector<FoundKey>* rows, Chunk* chunk) const;
 
   Position position_;
-  std::vector<StuckMoment> stuck_;  ///< Only where there is an index of expiry.
+  std::vector<StuckMoment> stuck_;  ///< Only if there is an index of expiry.
   /// A round tries rows_max / parts_ rows. parts_ doubles when the rows were too much for one
   /// transaction, and halves after a success.
   size_t parts_ = 1;

@@ -26,7 +26,7 @@ int64_t NowIn(uint64_t per_second) {
   return int64_t{now.tv_sec} * per + int64_t{now.tv_nsec} * per / 1'000'000'000;
 }
 
-/// Takes `count` digits at `*at`; false where another byte is among them.
+/// Takes `count` digits at `*at`; false if another byte is among them.
 bool TakeDigits(std::string_view text, size_t* at, size_t count, uint64_t* number) {
   if (text.size() < *at + count) return false;
   uint64_t value = 0;

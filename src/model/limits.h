@@ -52,7 +52,7 @@ inline constexpr size_t kNameBytesMax = 256;
 inline constexpr uint32_t kHandshakesMax = 2048;
 /// TLS handshakes of one address on one port that are done at a time; more wait.
 inline constexpr uint32_t kHandshakesOfAddressMax = 512;
-/// Time for a TLS handshake where auth_timeout is 0, in seconds.
+/// Time for a TLS handshake if auth_timeout is 0, in seconds.
 inline constexpr uint32_t kHandshakeTimeoutS = 10;
 /// Logins of one source that are under way at a time; a failed login is under way until it is
 /// answered.
@@ -73,7 +73,7 @@ inline constexpr uint32_t kLoginDelayDoublingsMax = 5;
 inline constexpr uint32_t kLoginFailuresMax = 3;
 /// Bytes of a user's name in a login: the server's own limit is 128 characters.
 inline constexpr size_t kUserBytesMax = 512;
-/// Accounts whose requests are counted, where the requests per second of an account are limited.
+/// Accounts whose requests are counted, if the requests per second of an account are limited.
 inline constexpr size_t kAccountBudgetsMax = 4096;
 /// Time for which an account is refused because of one request that counts as several.
 inline constexpr int64_t kAccountOwedMsMax = 60'000;
@@ -98,7 +98,7 @@ inline constexpr uint32_t kItemsPerLook = 8;
 inline constexpr uint64_t kShortFindRows = 100;
 /// A turn looks at the clock after a request that has more bytes than these.
 inline constexpr size_t kShortLineBytes = 4096;
-/// Requests of one connection in one batch, where no other connection writes.
+/// Requests of one connection in one batch, if no other connection writes.
 inline constexpr uint32_t kBatchRequestsAloneMax = 1024;
 /// The least share of one connection in a batch, however many connections write.
 inline constexpr uint32_t kBatchRequestsShareMin = 16;
@@ -182,13 +182,13 @@ inline constexpr size_t kRespCommandsMax = 10'000;
 inline constexpr size_t kRespWatchedKeysMax = 64;
 /// Bytes of the keys that a connection of RESP watches together.
 inline constexpr size_t kRespWatchedBytesMax = size_t{1} << 20;
-/// Open indexes of a connection of RESP with which a turn may begin; where there are more, all are
+/// Open indexes of a connection of RESP with which a turn may begin; if there are more, all are
 /// closed before its first command.
 inline constexpr size_t kRespShapesMax = 256;
-/// Bytes of the names (shapes) of a connection's open indexes with which a turn may begin; where
+/// Bytes of the names (shapes) of a connection's open indexes with which a turn may begin; if
 /// there are more, all indexes are closed before its first command.
 inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
-/// Columns of a connection's open indexes with which a turn may begin; where there are more, all
+/// Columns of a connection's open indexes with which a turn may begin; if there are more, all
 /// indexes are closed before its first command. Each takes about a hundred bytes.
 inline constexpr size_t kRespShapeColumnsMax = 65'536;
 /// Columns of the indexes that are opened for one command of RESP, or one transaction: each of its

@@ -31,7 +31,7 @@ int DescriptorsForConnections();
 void LogWarning(const std::string& text);
 void LogError(const std::string& text);
 
-/// Reports why `plugin` does not start: as an error in the server's log and, where a statement such
+/// Reports why `plugin` does not start: as an error in the server's log and, if a statement such
 /// as INSTALL SONAME starts the plugin, as the error of that statement.
 void ReportFailure(const char* plugin, const std::string& why);
 

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 
 /// Serves HandlerSocket's lines, one ready connection after the other, with the answers that
-/// `answer` gives to a line; where there is no answer, the connection is closed.
+/// `answer` gives to a line; if there is no answer, the connection is closed.
 class LineServer {
  public:
   using Answer = std::function<std::optional<std::string>(const std::string& line)>;
@@ -222,7 +222,7 @@ TEST(StreamRunner, AFixedRateSendsOnlyRequestsThatAreDue) {
   ASSERT_TRUE(ran.connected) << ran.error;
   const RunResult& result = ran.result;
   // One request is due each half millisecond, the first at the very beginning: 400 within 0.2 s,
-  // and more where the machine lets the program see the end late.
+  // and more if the machine lets the program see the end late.
   const uint64_t requests = result.measured.requests + result.outside.requests;
   EXPECT_LE(requests, static_cast<uint64_t>(ran.elapsed_ns / (kMs / 2)) + 1);
   EXPECT_GE(requests + result.behind, 399u);

@@ -177,8 +177,9 @@ def _named_by_statements(connection):
 
 
 def of_whole_tables(connection):
-    """Sessions that hold, or may hold, a table of an engine that locks whole ones, for which threads of the library wait: as by
-    of_tables, each once. Idle ones, without a query, are among them only where no statement runs that may be the cause."""
+    """Sessions that hold, or may hold, a table of an engine that locks whole tables, for which threads of the library
+    wait, in the form of of_tables, each once. Idle sessions, without a query, are among them only if no running
+    statement may be the cause."""
     users = _rows(connection, USERS_OF_TABLES)
     found, engines = {}, {}
     for one in users if users is not None else _named_by_statements(connection):

@@ -227,10 +227,10 @@ def sees_all(reading):
 
 
 def read(connection, hot_rows_s=HOT_ROWS_S, clients=CLIENTS_MAX, server=False, in_parts=False):
-    """A Reading by a connection of PyMySQL. `clients`: how many connections it names at most, those first that wait, then
-    those that asked last; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with what the server says of itself and of
-    its transactions; `in_parts`: what cannot be read, as where a temporary table finds no room, is in `failed`, and the rest is
-    there."""
+    """A Reading by a connection of PyMySQL. `clients`: how many connections it names at most, first those that wait,
+    then those with the latest requests; `hot_rows_s`: a window of ROWSOCKET_HOT_ROWS; `server`: with the server's own
+    numbers and its transactions; `in_parts`: a part that cannot be read, for instance because a temporary table finds
+    no room, is named in `failed`, and the others are read."""
     reading = Reading(at=time.monotonic())
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")

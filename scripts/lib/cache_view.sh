@@ -3,7 +3,7 @@
 # for. In a view a missing step fails, even on a machine where an earlier run has left what the step would
 # obtain. Sourced by bootstrap, after its caches' own files, and by test.
 #
-# VIEW/NAME          a server's cache, or, where only a library was asked for, a folder that has the
+# VIEW/NAME          a server's cache, or, if only a library was asked for, a folder that has the
 #                    source and the generated headers, and names no data directory
 # VIEW/memcached, VIEW/redis, VIEW/prometheus, VIEW/valkey, VIEW/venv-HASH
 # VIEW/view-of       the path of the store

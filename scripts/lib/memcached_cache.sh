@@ -6,7 +6,7 @@
 #                             prefix/   Debian's binary, unpacked: as a package it would start a
 #                                       service on the port that everybody uses
 #                             source/   t/ with memcached's own tests
-#                             env       written last: where it exists, everything is there
+#                             env       written last: if it exists, everything is there
 # $cache_dir/memcached        link to the version in use
 # The files come from Debian, checked against its signed lists; they are no part of this repository.
 

@@ -5,7 +5,7 @@
 # $cache_dir/prometheus-VERSION.RECIPE/
 #                             prefix/   Debian's programs, unpacked: the package would start a service on the
 #                                       port that everybody uses
-#                             env       written last: where it exists, everything is there
+#                             env       written last: if it exists, everything is there
 # $cache_dir/prometheus       link to the version in use
 
 # Raise this number when a change below makes other caches.

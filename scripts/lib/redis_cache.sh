@@ -5,7 +5,7 @@
 # $cache_dir/redis-VERSION.RECIPE/
 #                             prefix/   Debian's programs, and the libraries that a machine without a Redis may lack
 #                             source/   tests/ of Redis
-#                             env       written last: where it exists, everything is there
+#                             env       written last: if it exists, everything is there
 # $cache_dir/redis            link to the version in use
 # The files come from Debian, checked against its signed lists; they are no part of this repository.
 

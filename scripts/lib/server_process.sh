@@ -61,8 +61,8 @@ forget_server() {
 
 # --- Preparations ---
 
-# The server does not run as root unless it is told to. The user nobody is better, where that user can
-# reach all files; below a folder that only root may enter (often a test runner's), only root works.
+# The server does not run as root unless it is told to. The user nobody is better, if that user can reach all files;
+# below a folder that only root may enter (often a test runner's), only root works.
 choose_user() {
   server_user=$(id -un)
   [[ $EUID -eq 0 ]] || return 0

@@ -4,7 +4,7 @@
 #
 # $cache_dir/valkey-VERSION.RECIPE/
 #                             prefix/   Debian's program and its libraries, unpacked
-#                             env       written last: where it exists, everything is there
+#                             env       written last: if it exists, everything is there
 # $cache_dir/valkey           link to the version in use
 
 # Raise this number when a change below makes other caches.

@@ -181,7 +181,7 @@ def prepare(plan, say):
 
 
 def copy_into(directory, plan):
-    """Gives a new server its copy. The server makes the redo log anew at start, in the size asked for."""
+    """Gives a new server its copy. At start the server makes a new redo log, of the size in its options."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     directory.chmod(0o755)

@@ -2,12 +2,11 @@
 their history is strictly serializable.
 
 A transaction is a list of parts: ("get", row), ("set", row, value), ("add", row, count) and ("least", row, bound),
-which stops the transaction where the row has less. Its result is the values that its gets and adds have seen, or
-STOPPED. The model is the list of all rows' values, on which a transaction is one step; linearizable.py searches an
-order of the steps that explains all results and contradicts no clock, as the checker porcupine (A. Athalye, 2017) does
-for any model. Values that are set are new each time, as for Elle (K. Kingsbury, P. Alvaro, "Elle: Inferring Isolation
-Anomalies from Experimental Observations", 2020), so that a read tells which write it has seen, and few orders remain to
-look at.
+which stops the transaction if the row has less. Its result is the values that its gets and adds have seen, or STOPPED.
+The model is the list of all rows' values, on which a transaction is one step; linearizable.py searches an order of the
+steps that explains all results and contradicts no clock, as the checker porcupine (A. Athalye, 2017) does for any
+model. Values that are set are new each time, as for Elle (K. Kingsbury, P. Alvaro, "Elle: Inferring Isolation Anomalies
+from Experimental Observations", 2020), so that a read tells which write it has seen, and few orders remain to look at.
 """
 
 import itertools

@@ -22,7 +22,7 @@ class Closed(Exception):
 
 
 def encode(word):
-    """One word as it is sent: None is a single 0x00, and bytes below 0x10 are escaped."""
+    """One word in the form that is sent: None is a single 0x00, and bytes below 0x10 are escaped."""
     if word is None:
         return b"\x00"
     data = plain(word)
@@ -270,7 +270,7 @@ class Client:
         return self.recv()
 
     def request_raw(self, data):
-        """data: a line without its LF, sent as it is."""
+        """Sends data, a line without its LF, unchanged."""
         self.sock.sendall(data + b"\n")
         return self.recv()
 

@@ -156,8 +156,8 @@ class Decimal(Number):
 
 
 class Float(Number):
-    """Values of at most six digits, because the text of a FLOAT shows no more. Arithmetic is used only where
-    it is exact: otherwise the text would not tell the value."""
+    """Values of at most six digits, because the text of a FLOAT shows no more. Arithmetic is used only if it is exact:
+    otherwise the text would not show the value."""
     in_primary_key = False
 
     def __init__(self, rng):

@@ -22,8 +22,8 @@ def find(sql, table, column, op, value, columns="id", tie="id"):
 
 def check(sql, index, table, column, value, nothing_equal=False, ops=(">", ">=", "<", "<=", "="),
           **kwargs):
-    """Every operator on an opened index answers what SQL does. nothing_equal: the column cannot
-    hold the value, so that = finds nothing even where SQL converts it."""
+    """Every operator on an opened index answers what SQL does. nothing_equal: the column cannot hold the value, so that
+    = finds nothing even if SQL converts it."""
     for op in ops:
         expected = find(sql, table, column, op, value, **kwargs)
         if op == "=" and nothing_equal:

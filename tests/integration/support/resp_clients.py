@@ -49,7 +49,7 @@ def python(text, *arguments):
 
 
 def php(text, *arguments, extensions=(), folders=()):
-    """`extensions`: further ones, and `folders`: where files are, too."""
+    """Runs a program of PHP. `extensions`: additional ones; `folders`: more folders with files to include."""
     command, environment = third_party.php()
     extension = next(debian_packages("php-redis", [PHP_PACKAGE]).glob("usr/lib/php/2*/redis.so"))
     predis = debian_packages("php-predis", [PREDIS_PACKAGE]) / "usr/share/php"

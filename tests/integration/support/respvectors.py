@@ -106,7 +106,7 @@ class Expected:
 # --- Playing ---
 
 class Connection:
-    """A connection to a port, over which bytes go as they are."""
+    """A connection to a port that sends and receives plain bytes."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)

@@ -64,7 +64,7 @@ void Rights::Begin(uint64_t account_id, uint64_t seen, uint64_t of_generation) {
 
 void Rights::SumUp() {
   is_whole = true;
-  // DELETE is a privilege on tables alone.
+  // DELETE is a privilege on tables, and not on columns.
   on_all_opened = kSelect | kInsert | kUpdate | (on_table & kDelete);
   for (const std::vector<Privileges>* each : {&columns, &filters, &key}) {
     for (const Privileges privileges : *each) on_all_opened &= privileges | kDelete;

@@ -55,7 +55,7 @@ ErrorCode RowFinder::PrepareFilters(THD* thd, OpenTable& open, IndexState& index
 
 ErrorCode RowFinder::PrepareFilters() {
   const auto& filters = find_->filters;
-  // Some values of earlier requests are kept, but not the memory that large values took.
+  // Keeps some values of earlier requests for reuse, but not the memory that large values took.
   for (size_t i = filters.size(); i < filters_.size(); ++i) filters_[i].Shrink();
   filters_.resize(std::max(filters.size(), std::min(filters_.size(), model::kKeptFiltersMax)));
   for (size_t i = 0; i < filters.size(); ++i) {

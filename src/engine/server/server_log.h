@@ -9,7 +9,8 @@ namespace rowsocket::engine::server {
 
 enum class LogLevel : uint8_t { kNote, kWarning, kError };
 
-/// These three write a message that is formatted as printf does it, after the library's name.
+/// LogNote, LogWarning and LogError write a message, formatted as by printf, after the library's
+/// name.
 void LogNote(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void LogWarning(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void LogError(const char* format, ...) __attribute__((format(printf, 1, 2)));

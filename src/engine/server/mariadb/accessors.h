@@ -1,4 +1,4 @@
-// What engine/server/accessors.h describes, for MariaDB. Included by api.h alone, after the
+// What engine/server/accessors.h describes, for MariaDB. Included only by api.h, after the
 // server's headers and compat.h.
 #pragma once
 

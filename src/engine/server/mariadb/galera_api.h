@@ -1,4 +1,4 @@
-// The server's headers about Galera, for cluster.cc alone: they define macros of common words.
+// The server's headers about Galera, only for cluster.cc: they define macros of common words.
 #pragma once
 
 #include "api.h"

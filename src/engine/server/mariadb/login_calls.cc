@@ -107,7 +107,7 @@ std::unique_ptr<LoginTicket> TakeTicket(THD* thd) {
   return ticket;
 }
 
-// These limits count only SQL statements.
+// Refuses accounts with limits that count only SQL statements, because the ports execute none.
 const char* WhyNotLimited(const LoginTicket& ticket) {
   const user_conn* const counted = static_cast<const ServerTicket&>(ticket).counted;
   if (counted == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// What engine/server/accessors.h describes, for MySQL. Included by api.h alone, after the server's
+// What engine/server/accessors.h describes, for MySQL. Included only by api.h, after the server's
 // headers and compat.h.
 #pragma once
 

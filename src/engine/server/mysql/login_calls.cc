@@ -131,7 +131,7 @@ std::unique_ptr<LoginTicket> TakeTicket(THD* thd) {
   return ticket;
 }
 
-// These limits count only SQL statements.
+// Refuses accounts with limits that count only SQL statements, because the ports execute none.
 const char* WhyNotLimited(const LoginTicket& ticket) {
   const USER_CONN* const counted = static_cast<const ServerTicket&>(ticket).counted;
   const bool is_limited = counted != nullptr && (counted->user_resources.questions != 0 ||

@@ -54,7 +54,7 @@ struct LoginJob {
   bool is_hopeless = false;  ///< No account can have such a name or password: the login is refused
                              ///< unchecked.
   engine::Login login;       ///< The outcome.
-  // For the desk alone:
+  // Used only by the desk:
   RefusedLogins::node_type place_if_refused;
   LoginJob* next_in_queue = nullptr;  ///< Belongs to LinkedQueue, when the desk has given the job
                                       ///< back.

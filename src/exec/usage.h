@@ -58,7 +58,7 @@ struct UsedAccount {
   auto operator<=>(const UsedAccount&) const = default;
 };
 
-/// The counts of one name in one block. The block's worker alone adds to them.
+/// The counts of one name in one block. Only the block's worker adds to them.
 class UsageCells {
  public:
   void Add(const UsageCounts& counts);

@@ -91,7 +91,7 @@ struct WaitJob {
   engine::Outcome outcome;
   net::GatedOutput out;                  ///< Empty if the item opens.
   std::shared_ptr<engine::Index> index;  ///< What the item has opened, if `outcome` is a success.
-  // For the lane alone:
+  // Used only by the lane:
   TurnClient turn;
   WaitGroup* group = nullptr;  ///< The job's group, until a thread takes the job up.
   WaitJobs::iterator place;    ///< The job's place among the jobs of `group`.

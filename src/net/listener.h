@@ -75,7 +75,7 @@ class Listener {
 
   Address address_;
   UniqueFd fd_;
-  // They identify the socket file that this listener has made.
+  // The device and inode of the socket file that this listener has made.
   dev_t file_device_ = 0;
   ino_t file_inode_ = 0;
 };

@@ -159,8 +159,8 @@ bool HandlerSocketFrontend::IsSecret(const Command& command) const {
   if (command.auth_key.is_null() || command.auth_names_user) return false;
   const std::string_view key = command.auth_key.text();
   if (!settings_.secret.empty()) return settings_.secret.Matches(key);
-  // Without a secret only the empty key is right, and a wrong key locks the connection out of
-  // nothing.
+  // Without a secret only the empty key is right, but a wrong key takes no access away from the
+  // connection.
   return key.empty() && !settings_.accounts;
 }
 

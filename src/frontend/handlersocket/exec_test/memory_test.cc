@@ -87,7 +87,7 @@ TEST_F(MemoryTest, RequestsEndTheirConnections) {
   ExpectServed(1);
 }
 
-// Each of them gives its buffers back.
+// Each lost client gives its buffers back.
 TEST_F(MemoryTest, ManyClientsAreLostTogether) {
   constexpr unsigned kMany = 100;
   server_.settings.limits.connections_max = kMany + 1;

@@ -146,7 +146,7 @@ TEST_F(TurnTest, FailedCommitAnswersEveryRequestWithItsError) {
   Send(one, "0\t+\t2\t4\t40\nbad\n0\t=\t1\t4\n");
   Send(two, "1\t=\t1\t1\t1\t0\tU\t11\n");
   Run();
-  // Answers of requests that never went to the engine stand.
+  // Answers to requests that never went to the engine are kept.
   EXPECT_EQ("1\t1\t5\n2\t1\tcmd\n1\t1\t5\n", one.TakeReplies());
   EXPECT_EQ("1\t1\t5\n", two.TakeReplies());
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kTable));
@@ -172,8 +172,8 @@ TEST_F(TurnTest, FailedCommitAnswersItemsExecutedBeforeAClientStopped) {
   EXPECT_EQ(&turn_.items()[1], peer.client.stopped_at);
 }
 
-// Its finds may have seen what another session has committed and not flushed, and the failed commit
-// has not had that flushed (S3).
+// The turn's finds may have seen changes that another session has committed but not flushed, and
+// the failed commit has not flushed them either (S3).
 TEST_F(TurnTest, FailedCommitOfAnUnknownEndAnswersFindsOfATurnThatWroteNothing) {
   Peer& finds = Connect();
   Peer& waits = Connect();

@@ -189,7 +189,7 @@ TEST_F(WorkerBatchTest, WriterIsServedWhenAnothersFindsHaveFilledTheBatch) {
   LineClient stops = server_.ConnectAndOpen();
   EXPECT_EQ("0\t1\t1", finds.Ask(Add(1)));
   EXPECT_EQ("0\t1\t1", writes.Ask(Add(1)));
-  // Both come in one round of the worker: finds that take much memory each, and a write.
+  // Finds that take much memory each, and a write, which come in one round of the worker.
   auto delay = server_.store.DelayRow(kServedTable, {"3"});
   stops.Send("0\t=\t1\t3\n");
   ASSERT_TRUE(server_.store.AwaitWaiting(1));

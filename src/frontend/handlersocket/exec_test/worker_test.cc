@@ -173,7 +173,7 @@ TEST_F(WorkerTest, ClientMayVanishWhileItWaitsForALock) {
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
 }
 
-// Otherwise clients that come, ask and leave would fill the lane's queue.
+// A client that stayed in the queue after its end would let clients that come and go fill the queue.
 TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
   server_.Start();
   LineClient other = server_.ConnectAndOpen();

@@ -264,7 +264,7 @@ TEST_F(MemcachedTest, AFlushThatFailsLeavesTheOneThatIsToCome) {
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }
 
-// It would delete what is written until the reason has gone.
+// A flush that stayed due would delete items that are written until the reason is gone.
 TEST_F(MemcachedTest, ADelayedFlushWhoseRowsCannotBeDeletedIsDropped) {
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   const auto flush_behind = [&](const model::Error& error) {

@@ -1,6 +1,6 @@
 // The binary dialect's requests: a header of 24 bytes, then extras, key and value.
 //
-// Flow: ParseHeader; StartBinary decides by the header alone whether the command may be executed;
+// Flow: ParseHeader; StartBinary decides only by the header whether the command may be executed;
 // when its whole body has come, FinishBinary fills in the rest.
 #pragma once
 

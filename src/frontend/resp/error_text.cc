@@ -181,7 +181,7 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
     return "TRYAGAIN not done: the table's columns have changed since the command before";
   const bool is_of_store = call != nullptr && IsOfStore(*call);
   if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
-  // A read does not need a server that takes writes, so that it has met a lock of the table.
+  // A read does not need a server that takes writes, so it must have met a lock of the table.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
                                        [](const RespCall& one) { return one.request.is_write(); });
   if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())

@@ -34,7 +34,7 @@ class RespLogin {
   /// RESET: makes the connection what it was when it began.
   void Reset() { is_logged_in_ = !settings_.accounts; }
 
-  // These append a reply, or make the item ask for a login.
+  // AppendAuth and AppendHello append a reply, or make the item ask for a login.
   void AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
   /// HELLO. `account`: the connection's; null: it may do everything, once it is logged in.
   void AppendHello(RespArguments arguments, const model::Account* account, base::Arena& arena,

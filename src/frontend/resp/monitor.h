@@ -41,7 +41,7 @@ class RespMonitor {
     settings_.info->AddError(error, verb, is_rejected, flushes());
   }
 
-  // These append the reply to a command.
+  // Append functions for the replies to commands of the same names.
   void AppendLatency(RespArguments arguments, resp::Version version, base::Buffer& out) const;
   void AppendSlowlog(RespArguments arguments, base::Buffer& out) const;
   /// `account`: the connection's; null: it may do everything. `keyspaces`: the connection's; null:

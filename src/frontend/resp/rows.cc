@@ -88,8 +88,7 @@ class RowReply final : public model::RowSink {
     return true;
   }
 
-  /// Appends nil for the named fields after the last column. Call it after the last cell of HGET
-  /// and HMGET.
+  /// Appends nil for the named fields after the last column. Call it after the last cell.
   void AppendRest() {
     if (call_.skips_unknown) AppendUnknown(nullptr);
   }
@@ -112,8 +111,7 @@ class RowReply final : public model::RowSink {
     return true;
   }
 
-  /// Appends nil for fields that are no columns. `next`: the column of the next cell; null: there
-  /// is none.
+  /// Appends nil for fields that are no columns. `next`: the column of the next cell, or null.
   void AppendUnknown(const std::string* next) {
     if (!IsOfGivenFields(call_.verb)) return;
     const auto& arguments = call_.arguments;

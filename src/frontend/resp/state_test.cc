@@ -196,7 +196,7 @@ TEST_F(RespStateTest, AnExecBehindAFailedWatchOfItsTurnIsRefused) {
   ASSERT_EQ(Item::Kind::kRequest, watch.kind);
   const Item exec = Parse("MULTI\r\nSET a 1\r\nEXEC\r\n", /*behind_requests=*/true);
   ASSERT_EQ(Item::Kind::kRequest, exec.kind);
-  // It may be refused by the limit of its account, for instance.
+  // The account's limit, for instance, may refuse the WATCH.
   watch.kind = Item::Kind::kReply;
   watch.error.code = model::ErrorCode::kAccountRate;
   Run(watch);

@@ -140,7 +140,7 @@ TEST_F(RespTest, WatchedKeysHaveBytesTogether) {
   EXPECT_EQ("*1\r\n+OK\r\n", Ask("EXEC"));
 }
 
-// The turn notes that when a transaction of the turn changes the row as well.
+// The turn sets Request::shares_row if a transaction of the turn changes the row, too.
 TEST_F(RespTest, ACommandSharesItsRowWithTransactions) {
   for (const bool shares : {true, false}) {
     for (const char* const command : {"HINCRBY t:1 v 1", "HSET t:1 v 1", "SET a 1", "DEL t:2"}) {

@@ -173,7 +173,7 @@ TEST_F(WorkerTest, ClientMayVanishWhileItWaitsForALock) {
   EXPECT_EQ("0\t2\t2\t21", other.Ask(FindKey(2)));
 }
 
-// A client that stayed in the queue after its end would let clients that come and go fill the queue.
+// If ended clients stayed in the queue, clients that come, ask and leave would fill it.
 TEST_F(WorkerTest, ClientThatVanishesLeavesTheQueueOfTheLane) {
   server_.Start();
   LineClient other = server_.ConnectAndOpen();

@@ -87,7 +87,12 @@ void AccountWatch::Main() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kMin{model::kAccountsLookMsMin};
   constexpr std::chrono::milliseconds kMax{model::kAccountsLookMsMax};
-  if (my_thread_init()) return;
+  // The server has no memory for the thread. Without the thread nobody would be told of accounts
+  // that end.
+  while (my_thread_init()) {
+    base::MutexLock lock(mutex_);
+    if (wakes_.WaitFor(lock, kMin, [this]() REQUIRES(mutex_) { return stopping_; })) return;
+  }
   Clock::duration pause = kMin;
   bool has_ended = false;  // Accounts whose users have not been told.
   for (;;) {

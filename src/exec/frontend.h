@@ -47,7 +47,7 @@ struct Credentials {
   std::string_view user;
   std::string_view password;
   /// The login is refused without a look at user and password, after the delay of its source.
-  bool are_nobodys = false;
+  bool refuse_unchecked = false;
 };
 
 /// A request of a client, or an object that its frontend needs first.

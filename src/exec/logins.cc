@@ -28,7 +28,7 @@ bool Logins::MayTakePassword(const Client& client, const net::Peer& peer) const 
 
 void Logins::Start(Client& client, const TurnItem& item) {
   const net::Peer peer = net::PeerOf(client.connection.fd());
-  const bool may_take = item.item.credentials->are_nobodys || MayTakePassword(client, peer);
+  const bool may_take = item.item.credentials->refuse_unchecked || MayTakePassword(client, peer);
   bool is_full = false;
   try {
     is_full = may_take && !Submit(client, item, peer);
@@ -59,7 +59,7 @@ bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   attempt.is_unix = peer.is_unix;
   attempt.address = peer.address;
   attempt.port = peer.port;
-  const bool fits = !credentials.are_nobodys && MayBeUser(credentials.user) &&
+  const bool fits = !credentials.refuse_unchecked && MayBeUser(credentials.user) &&
                     attempt.password.Set(credentials.password);
   job->is_hopeless = !fits;
   if (fits) attempt.user = credentials.user;

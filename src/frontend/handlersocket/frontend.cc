@@ -186,10 +186,10 @@ bool HandlerSocketFrontend::PrepareLogin(const Command& command, base::Arena& ar
   return true;
 }
 
-// Makes the item a login that the login threads refuse unchecked, after the delay of its source.
+// The login threads refuse the login unchecked, after the delay of its source.
 void HandlerSocketFrontend::RefuseLater(base::Arena& arena, Item* item) {
   Credentials& credentials = arena.Allocate<Credentials>(1)[0];
-  credentials.are_nobodys = true;
+  credentials.refuse_unchecked = true;
   item->kind = Item::Kind::kAuthenticate;
   item->credentials = &credentials;
 }

@@ -246,7 +246,7 @@ TEST_F(HandlerSocketTest, AWrongKeyIsALoginOfNobodyAndAPasswordIsNot) {
       Item item;
       ASSERT_EQ(Parsed::kItem, frontend_->Parse(line, false, arena, &item).parsed);
       ASSERT_EQ(Item::Kind::kAuthenticate, item.kind) << line;
-      EXPECT_NE(has_password, item.credentials->are_nobodys) << line;
+      EXPECT_NE(has_password, item.credentials->refuse_unchecked) << line;
     }
   }
 }

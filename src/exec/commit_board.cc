@@ -7,7 +7,7 @@
 
 namespace rowsocket::exec {
 
-void CommitBoard::Enter(Commit& commit, std::span<const TurnItem> items) {
+void CommitBoard::Enter(CommitUnderWay& commit, std::span<const TurnItem> items) {
   const base::MutexLock lock(mutex_);
   commit.number = ++last_;
   commit.items = items;
@@ -15,7 +15,7 @@ void CommitBoard::Enter(Commit& commit, std::span<const TurnItem> items) {
   oldest_.store(commits_.front()->number, std::memory_order_release);
 }
 
-void CommitBoard::Leave(Commit& commit) {
+void CommitBoard::Leave(CommitUnderWay& commit) {
   const base::MutexLock lock(mutex_);
   std::erase(commits_, &commit);
   oldest_.store(commits_.empty() ? kNone : commits_.front()->number, std::memory_order_release);
@@ -40,7 +40,7 @@ uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& ses
                                  Watcher& watcher) {
   const base::MutexLock lock(mutex_);
   if (commits_.empty()) return 0;
-  for (Commit* commit : commits_) {
+  for (CommitUnderWay* commit : commits_) {
     if (!commit->has_writes) CollectWrites(*commit, session);
   }
   bool marks = false;
@@ -58,12 +58,12 @@ uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& ses
 
 bool CommitBoard::MayConcern(const TurnItem& find) {
   const Frontend& frontend = *find.client->frontend;
-  return std::any_of(commits_.begin(), commits_.end(), [&](const Commit* commit) {
+  return std::any_of(commits_.begin(), commits_.end(), [&](const CommitUnderWay* commit) {
     return frontend.MayConcern(find.item, commit->writes);
   });
 }
 
-void CommitBoard::CollectWrites(Commit& commit, engine::Session& session) {
+void CommitBoard::CollectWrites(CommitUnderWay& commit, engine::Session& session) {
   std::vector<std::pair<engine::Index*, KeyColumns>> keys;
   const auto add = [&](engine::Index* index, const model::Request& request) {
     auto key = std::find_if(keys.begin(), keys.end(),

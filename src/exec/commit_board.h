@@ -28,7 +28,7 @@ namespace rowsocket::exec {
 struct TurnItem;
 
 /// One commit under way; a member of the turn that commits.
-struct Commit {
+struct CommitUnderWay {
   uint64_t number = 0;
   std::span<const TurnItem> items;  ///< They do not change while the commit is under way.
   WriteSet writes;                  ///< Collected when the first find is compared with them.
@@ -44,8 +44,8 @@ class CommitBoard {
     virtual void CommitsEnded() = 0;
   };
 
-  void Enter(Commit& commit, std::span<const TurnItem> items);
-  void Leave(Commit& commit);
+  void Enter(CommitUnderWay& commit, std::span<const TurnItem> items);
+  void Leave(CommitUnderWay& commit);
 
   /// Marks the clients whose finds may have seen rows that are not durable yet (TurnClient::
   /// may_see_undurable). Returns the number up to which all commits must have ended; then `watcher`
@@ -65,12 +65,12 @@ class CommitBoard {
 
   uint64_t MarkBeside(std::span<TurnItem> finds, engine::Session& session, Watcher& watcher);
   bool MayConcern(const TurnItem& find) REQUIRES(mutex_);
-  static void CollectWrites(Commit& commit, engine::Session& session);
+  static void CollectWrites(CommitUnderWay& commit, engine::Session& session);
 
   std::atomic<uint64_t> oldest_{kNone};  ///< Number of the oldest commit under way.
   base::Mutex mutex_;
   uint64_t last_ GUARDED_BY(mutex_) = 0;
-  std::vector<Commit*> commits_ GUARDED_BY(mutex_);  ///< From the oldest on.
+  std::vector<CommitUnderWay*> commits_ GUARDED_BY(mutex_);  ///< From the oldest on.
   /// Each watcher with the number of the last commit that it waits for.
   std::vector<std::pair<uint64_t, Watcher*>> watchers_ GUARDED_BY(mutex_);
 };

@@ -195,21 +195,21 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
                        return item.is_write() && item.is_answered() && !item.gives_way;
                      });
   if (session.WantsAccesses()) TellAccesses(session, items);
-  const engine::Outcome commit = wrote ? CommitWrites(session, items) : EndReads(session);
-  const bool is_unknown = commit.result == Result::kUnknown;
+  const engine::Outcome outcome = wrote ? CommitWrites(session, items) : EndReads(session);
+  const bool is_unknown = outcome.result == Result::kUnknown;
   if (wrote && is_unknown) {
     LoseClients(items, Loss::kUnknown);
     return Transaction::kCommitted;
   }
-  was_conflict_ = commit.result == Result::kConflict;
-  if (was_conflict_ || (commit.result == Result::kTooLarge && MayFitNextTime(items))) {
+  was_conflict_ = outcome.result == Result::kConflict;
+  if (was_conflict_ || (outcome.result == Result::kTooLarge && MayFitNextTime(items))) {
     too_large_ = !was_conflict_;
     return TakeBack(items);
   }
-  // A turn without writes that ends as kUnknown without an error has changed nothing, so that
-  // nothing can be lost. With an error, the session has not made sure that what its finds have seen
-  // is durable.
-  const bool is_committed = commit.ok() || (is_unknown && commit.error.ok());
+  // A commit of unknown outcome that has no error is that of a turn which has changed nothing, so
+  // that nothing can be lost. With an error, the session has not made sure that what its finds have
+  // seen is durable.
+  const bool is_committed = outcome.ok() || (is_unknown && outcome.error.ok());
   if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);
     stats_.Add(Stat::kMergedRows, merged_rows_);
@@ -218,7 +218,7 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   } else {
     stats_.Add(Stat::kCommitFailures);
     DropReplies(items);
-    AnswerAll(items, commit.error);
+    AnswerAll(items, outcome.error);
   }
   Finish(items);
   return is_committed ? Transaction::kCommitted : Transaction::kFailed;
@@ -241,19 +241,19 @@ engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const Tur
     }
     const bool is_on_board;
     CommitBoard& board;
-    Commit& commit;
+    CommitUnderWay& commit;
   };
   const Leaving leaving{is_seen_early, commits_, commit_};
-  const engine::Outcome commit = session.Commit();
+  const engine::Outcome outcome = session.Commit();
   times_.ended_ns = base::NowNs();
   commit_time_ = std::chrono::nanoseconds(times_.ended_ns - times_.executed_ns);
-  return commit;
+  return outcome;
 }
 
 engine::Outcome Turn::EndReads(engine::Session& session) {
-  const engine::Outcome end = session.Commit();
+  const engine::Outcome outcome = session.Commit();
   times_.executed_ns = times_.ended_ns = base::NowNs();
-  return end;
+  return outcome;
 }
 
 bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {

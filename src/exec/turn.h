@@ -307,7 +307,7 @@ class Turn {
   size_t reply_bytes_ = 0;
   int64_t began_ms_ = 0;
   int64_t ms_max_ = model::kTurnMsMax;
-  Commit commit_;
+  CommitUnderWay commit_;
   std::chrono::nanoseconds commit_time_{0};
   TurnTimes times_;
 };

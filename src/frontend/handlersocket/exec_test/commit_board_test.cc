@@ -40,7 +40,7 @@ class CommitBoardTest : public TurnFixture, protected CommitBoard::Watcher {
 TEST_F(CommitBoardTest, FindWaitsOnlyWhileItsRowIsBeingCommitted) {
   const std::vector<TurnItem> writes = Write(2);
   EXPECT_EQ(0u, Find(2));
-  Commit commit;
+  CommitUnderWay commit;
   commits_.Enter(commit, writes);
   EXPECT_EQ(0u, Find(1));
   const uint64_t number = Find(2);
@@ -55,7 +55,7 @@ TEST_F(CommitBoardTest, FindWaitsOnlyWhileItsRowIsBeingCommitted) {
 
 TEST_F(CommitBoardTest, CommitThatEndsFirstDoesNotEndTheWaitForOneBeforeIt) {
   const std::vector<TurnItem> writes = Write(2), others = Write(3);
-  Commit first, second, third;
+  CommitUnderWay first, second, third;
   commits_.Enter(first, writes);
   commits_.Enter(second, others);
   const uint64_t number = Find(2);
@@ -73,7 +73,7 @@ TEST_F(CommitBoardTest, CommitThatEndsFirstDoesNotEndTheWaitForOneBeforeIt) {
 
 TEST_F(CommitBoardTest, CommitIsUsedAgainForOtherRows) {
   const std::vector<TurnItem> writes = Write(2), others = Write(3);
-  Commit commit;
+  CommitUnderWay commit;
   commits_.Enter(commit, writes);
   EXPECT_NE(0u, Find(2));
   commits_.Leave(commit);
@@ -86,7 +86,7 @@ TEST_F(CommitBoardTest, CommitIsUsedAgainForOtherRows) {
 // A worker that only writes has no finds after its round, while its executor commits.
 TEST_F(CommitBoardTest, TurnWithoutFindsDoesNotLookAtTheWrites) {
   const std::vector<TurnItem> writes = Write(2);
-  Commit commit;
+  CommitUnderWay commit;
   commits_.Enter(commit, writes);
   EXPECT_EQ(0u, commits_.MarkUndurable({}, session_, *this));
   EXPECT_FALSE(commit.has_writes);
@@ -97,7 +97,7 @@ TEST_F(CommitBoardTest, TurnWithoutFindsDoesNotLookAtTheWrites) {
 // would wait again and again.
 TEST_F(CommitBoardTest, FindThatWasNotExecutedDoesNotWait) {
   const std::vector<TurnItem> writes = Write(2);
-  Commit commit;
+  CommitUnderWay commit;
   commits_.Enter(commit, writes);
   Send(reader_, "0\t=\t1\t1\n0\t=\t1\t2\n");
   std::vector<TurnItem> finds = Take();
@@ -110,7 +110,7 @@ TEST_F(CommitBoardTest, FindThatWasNotExecutedDoesNotWait) {
 
 TEST_F(CommitBoardTest, WatcherThatIsForgottenIsNotTold) {
   const std::vector<TurnItem> writes = Write(2);
-  Commit commit;
+  CommitUnderWay commit;
   commits_.Enter(commit, writes);
   EXPECT_NE(0u, Find(2));
   commits_.Forget(*this);

@@ -269,7 +269,7 @@ TEST_F(TurnTokenTest, CommitConcernsTheTableOfTokens) {
   SendTokened(buyer, kTake);
   const std::vector<TurnItem> writes = std::move(turn_.items());
   turn_.Clear();
-  Commit commit;
+  CommitUnderWay commit;
   commits_.Enter(commit, writes);
   Send(reader, "2\t=\t1\ta\n");
   EXPECT_NE(0u, commits_.MarkUndurable(turn_.items(), session_, nobody));

@@ -101,7 +101,7 @@ struct Outcome {
     kRowLost,
     /// Too much for one transaction, or for an engine that cannot take this statement or unit back
     /// alone; the requests may well succeed in transactions of their own.
-    kTooLarge,
+    kMustSplit,
     /// The result of a Commit whose changes may be there or not, on this server, after a failover
     /// or in the rest of its cluster. No client is told that its request has succeeded, nor that it
     /// has failed.

@@ -151,7 +151,7 @@ void Turn::LoseClients(std::span<TurnItem> items, Loss loss) {
 
 void Turn::RunAll(engine::Session& session) {
   commit_time_ = kNoCommit;
-  too_large_ = has_permanent_ = false;
+  must_split_ = has_permanent_ = false;
   pause_us_max_ = kFirstPauseUs;
   began_ms_ = base::CoarseNowMs();
   times_ = {base::NowNs()};
@@ -166,7 +166,7 @@ void Turn::RunAll(engine::Session& session) {
     StartAnew();
     if (RunOnce(session, items_, writes_) != Transaction::kLost) return;
     stats_.Add(Stat::kBatchRetries);
-    if (too_large_) break;
+    if (must_split_) break;
     if (was_conflict_ && IsConflictTimeUp()) return GiveUp(items_);
     if (!PauseAfterConflict() && merges_ == merged) ++attempt;
   }
@@ -202,8 +202,8 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     return Transaction::kCommitted;
   }
   was_conflict_ = outcome.result == Result::kConflict;
-  if (was_conflict_ || (outcome.result == Result::kTooLarge && MayFitNextTime(items))) {
-    too_large_ = !was_conflict_;
+  if (was_conflict_ || (outcome.result == Result::kMustSplit && MayFitNextTime(items))) {
+    must_split_ = !was_conflict_;
     return TakeBack(items);
   }
   // A commit of unknown outcome that has no error is that of a turn which has changed nothing, so
@@ -372,8 +372,8 @@ void Turn::OnLost(TurnItem& item, const engine::Outcome& outcome, bool alone) {
   if (outcome.result == Result::kRowLost) return StopMerging();
   if (outcome.result == Result::kBusy && !IsBeforePermanent(item)) {
     item.WaitFor(outcome);
-  } else if (outcome.result == Result::kTooLarge && !alone) {
-    too_large_ = true;
+  } else if (outcome.result == Result::kMustSplit && !alone) {
+    must_split_ = true;
   } else if (outcome.result == Result::kConflict) {
     was_conflict_ = true;
   } else if (outcome.result != Result::kDeadlock) {

@@ -241,8 +241,8 @@ class Turn {
   static Transaction TakeBack(std::span<TurnItem> items);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   engine::Outcome EndReads(engine::Session& session);
-  /// Whether items that were too large for their transaction may fit when they run again. A unit
-  /// may once: the next time it takes no locks first.
+  /// Whether the items, whose transaction must be split, may fit when they run again. A
+  /// unit then takes no locks first, which is so once.
   static bool MayFitNextTime(std::span<TurnItem> items);
   /// False when the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
@@ -295,7 +295,7 @@ class Turn {
   uint64_t merged_rows_ = 0;        ///< Rows merged in this attempt.
   uint64_t merged_requests_ = 0;    ///< Requests merged in this attempt.
   engine::OpenRowTally open_rows_;  ///< Rows that stayed open in this attempt.
-  bool too_large_ = false;          ///< The batch does not fit into one transaction.
+  bool must_split_ = false;         ///< The batch cannot be done in one transaction.
   bool has_permanent_ = false;
   static constexpr int64_t kFirstPauseUs = 250;
   bool was_conflict_ = false;  ///< The last attempt was lost to another node of the cluster.

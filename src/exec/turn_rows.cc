@@ -115,7 +115,7 @@ bool Turn::CloseRows(engine::Session& session) {
   const engine::Outcome outcome = session.CloseRows(&open_rows_);
   if (outcome.ok()) return true;
   was_conflict_ = outcome.result == Result::kConflict;
-  too_large_ = outcome.result == Result::kTooLarge;
+  must_split_ = outcome.result == Result::kMustSplit;
   if (outcome.result != Result::kDeadlock && !was_conflict_) StopMerging();
   return false;
 }

@@ -79,9 +79,8 @@ Outcome DeleteRow(engine::Session& session, const Container& container, const Fo
 
 struct Deletion {
   uint64_t rows = 0;
-  bool is_whole = false;      ///< All rows were tried.
-  bool is_too_large = false;  ///< The rows were too many for one transaction
-                              ///< (max_binlog_cache_size).
+  bool is_whole = false;    ///< All rows were tried.
+  bool must_split = false;  ///< Not to be done in one transaction: max_binlog_cache_size.
   /// The position of a row whose lock, held by another session, has cost the transaction.
   std::optional<size_t> lost_at = std::nullopt;
 };
@@ -102,7 +101,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
     const Outcome one = DeleteRow(session, container, rows[i], editor);
     if (one.transaction_lost) {
       session.Rollback();
-      deletion = {0, false, one.result == Outcome::Result::kTooLarge};
+      deletion = {0, false, one.result == Outcome::Result::kMustSplit};
       if (one.result == Outcome::Result::kBusy) deletion.lost_at = i;
       return deletion;
     }
@@ -112,7 +111,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
   }
   const Outcome commit = session.Commit();
   if (commit.ok()) return deletion;
-  return {0, false, commit.result == Outcome::Result::kTooLarge};
+  return {0, false, commit.result == Outcome::Result::kMustSplit};
 }
 
 /// Deletes the rows in one transaction. With innodb_rollback_on_timeout a row that another session
@@ -130,8 +129,8 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
       continue;
     }
     all.rows += part.rows;
-    if (!part.lost_at && !part.is_whole) return {all.rows, false, part.is_too_large};
-    // The row that has cost the transaction is left out.
+    if (!part.lost_at && !part.is_whole) return {all.rows, false, part.must_split};
+    // The row that is left out is the one that has cost the transaction.
     begin = part.lost_at ? begin + 1 : end + 1;
     end = rows.size();
   }
@@ -164,12 +163,12 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   if (std::ranges::any_of(chunk.rows, may_delete)) {
     deletion = DeleteRows(session, container, now_ms, chunk.rows, &chunk.is_gone);
   }
-  // A row that is too large for a transaction even alone stays: it has to be deleted by SQL.
-  const bool stays = deletion.is_too_large && limit == 1;
+  // A row that alone is too large for a transaction stays: SQL has to delete it.
+  const bool stays = deletion.must_split && limit == 1;
   if (!deletion.is_whole && !stays) {
     position_ = before;
-    if (deletion.is_too_large) parts_ *= 2;
-    return {deletion.rows, deletion.is_too_large};
+    if (deletion.must_split) parts_ *= 2;
+    return {deletion.rows, deletion.must_split};
   }
   if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
   parts_ = std::max<size_t>(1, parts_ / 2);

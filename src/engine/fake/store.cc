@@ -45,8 +45,8 @@ Outcome Deadlock() {
   return outcome;
 }
 
-Outcome TooLarge() {
-  Outcome outcome = Outcome::Make(Outcome::Result::kTooLarge, model::Error::Engine(kCacheFull));
+Outcome MustSplit() {
+  Outcome outcome = Outcome::Make(Outcome::Result::kMustSplit, model::Error::Engine(kCacheFull));
   outcome.transaction_lost = true;
   return outcome;
 }

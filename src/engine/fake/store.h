@@ -57,7 +57,7 @@ using Hook = std::function<Outcome(const Call&)>;
 /// The statement's transaction is lost to a deadlock.
 Outcome Deadlock();
 /// The turn does not fit into one transaction (1197, ER_TRANS_CACHE_FULL).
-Outcome TooLarge();
+Outcome MustSplit();
 /// KILL QUERY ended the statement.
 Outcome Killed();
 /// KILL ended the session's connection, and with it the turn.

@@ -34,9 +34,8 @@ void Committer::Begin(bool writes) {
 Committer::Result Committer::Commit(bool must_flush) {
   const bool changes = tables_.has_changed_rows();
   unchanged_turns_ = changes ? 0 : unchanged_turns_ + 1;
-  // A copying ALTER would be given changes that were taken back. So this transaction fails, and its
-  // requests run again, each in a transaction of its own.
-  if (changes && HasUndoneChanges()) return {.failed = true, .too_large = true};
+  // The requests run again, each in a transaction of its own.
+  if (changes && HasUndoneChanges()) return {.failed = true, .must_split = true};
   THD* thd = thd_.get();
   thd->variables.lock_wait_timeout = kLockWaitSeconds;
   const bool flushes_seen = must_flush && !changes;
@@ -55,7 +54,7 @@ Committer::Result Committer::Commit(bool must_flush) {
   // because the binary log could not be rotated, for example.
   const bool stays = thd->status_var.ha_rollback_count == rollbacks_before;
   result.unknown = stays || Cluster::MayStandElsewhere(thd);
-  result.too_large = !stays && HadNoRoom();
+  result.must_split = !stays && HadNoRoom();
   return result;
 }
 

@@ -41,7 +41,7 @@ class Committer {
                            ///< may lack it.
     /// The transaction is rolled back, because the binary log has no room for it, or because the
     /// server cannot leave out what was taken back.
-    bool too_large = false;
+    bool must_split = false;
   };
   /// Commits the transaction. `must_flush`: a client is told of more than relaxed writes. REQUIRES:
   /// Begin(true).

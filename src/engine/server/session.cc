@@ -28,9 +28,9 @@ void Fold(std::string* name) {
   FoldCase(files_charset_info, name);
 }
 
-/// The outcome of a commit whose events do not fit into the binary log.
-Outcome TooLarge() {
-  return Outcome::Make(Outcome::Result::kTooLarge, model::Error::Engine(ER_TRANS_CACHE_FULL));
+/// The outcome of a commit whose requests may succeed in transactions of their own.
+Outcome MustSplit() {
+  return Outcome::Make(Outcome::Result::kMustSplit, model::Error::Engine(ER_TRANS_CACHE_FULL));
 }
 
 /// Names with their case folded as the parser of SQL folds it, so that two spellings of a table are
@@ -342,7 +342,7 @@ Outcome ServerSession::Commit() {
   if (result.failed) {
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
     if (outcome.ok()) outcome = Outcome::Of(model::Error::Engine(ER_ERROR_DURING_COMMIT));
-    if (result.too_large && !in_cluster) outcome = TooLarge();
+    if (result.must_split && !in_cluster) outcome = MustSplit();
     if (writes_ || in_cluster) committer_.RollbackTransaction();
     tables_.KeepNoLocksBeyondTurn();
     tables_.EndScans();
@@ -369,7 +369,7 @@ void ServerSession::TakeTurnEnd(Cluster::LostBy loss, bool is_committed, Outcome
       if (!is_committed) cluster_.TellLoss(Cluster::LostBy::kConflict, outcome);
       break;
     case Cluster::TurnEnd::kTooLarge:
-      if (!is_committed) outcome->result = Outcome::Result::kTooLarge;
+      if (!is_committed) outcome->result = Outcome::Result::kMustSplit;
       break;
     case Cluster::TurnEnd::kUnknown:
       outcome->result = Outcome::Result::kUnknown;

@@ -55,7 +55,7 @@ Outcome ServerSession::EndUnit(bool keep) {
   const bool are_full_text_changes_lost = !is_kept && tables_.has_lost_full_text_changes();
   if ((is_row_lost || are_full_text_changes_lost) && !outcome.transaction_lost) {
     using Result = Outcome::Result;
-    outcome = Outcome::Make(are_full_text_changes_lost ? Result::kTooLarge : Result::kRowLost,
+    outcome = Outcome::Make(are_full_text_changes_lost ? Result::kMustSplit : Result::kRowLost,
                             {ErrorCode::kInternal});
     outcome.transaction_lost = true;
   }

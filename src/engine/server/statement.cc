@@ -121,14 +121,14 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   const bool loses_full_text_changes = NoteFullTextChange(open, *outcome);
   const bool runs_again = loses_full_text_changes && outcome->result == Outcome::Result::kFailed &&
                           outcome->error.code != ErrorCode::kKilled;
-  if (LostEvents(*outcome) || runs_again) outcome->result = Outcome::Result::kTooLarge;
-  // The statement itself may have succeeded, but is lost with its transaction: it may run again.
+  if (LostEvents(*outcome) || runs_again) outcome->result = Outcome::Result::kMustSplit;
+  // The statement itself may have succeeded, but is gone with its transaction: it may run again.
   if (thd->transaction_rollback_request && outcome->ok()) {
     *outcome = Outcome::Make(Outcome::Result::kDeadlock, {ErrorCode::kDeadlock});
   }
   outcome->transaction_lost = thd->transaction_rollback_request || loses_full_text_changes ||
                               outcome->result == Outcome::Result::kConflict ||
-                              outcome->result == Outcome::Result::kTooLarge;
+                              outcome->result == Outcome::Result::kMustSplit;
   // A unit is taken back as a whole, by its own end.
   if (!outcome->ok() && !tables_.in_unit()) {
     trans_rollback_stmt(thd);

@@ -154,7 +154,7 @@ TEST_F(PurgeTest, ChunkThatIsTooLargeForATransactionIsHalved) {
       return outcome;
     }
     if (++in_turn > 10 || engine::fake::FirstValue(*call.request) == "large") {
-      outcome = engine::fake::TooLarge();
+      outcome = engine::fake::MustSplit();
     }
     return outcome;
   });

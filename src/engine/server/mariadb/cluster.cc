@@ -210,7 +210,7 @@ Cluster::LostBy Cluster::LossOf(bool has_changed_rows) const {
 void Cluster::TellLoss(LostBy loss, Outcome* outcome) const {
   outcome->transaction_lost = true;
   if (loss == LostBy::kTooLarge) {
-    outcome->result = Outcome::Result::kTooLarge;
+    outcome->result = Outcome::Result::kMustSplit;
     if (outcome->error.ok()) outcome->error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
   } else {
     outcome->result = Outcome::Result::kConflict;

@@ -205,8 +205,8 @@ TEST_F(TurnMergeTest, RowThatCannotBeWrittenIsDoneAgainOneByOne) {
 TEST_F(TurnMergeTest, RequestsThatRanAgainOneByOneAreCountedWhereTheyWouldHaveBeenMerged) {
   Peer& one = ConnectBuyer();
   Peer& two = ConnectBuyer();
-  const Outcome too_large = engine::fake::TooLarge();
-  store_.SetHook(FailKey("2", 1, too_large));
+  const Outcome must_split = engine::fake::MustSplit();
+  store_.SetHook(FailKey("2", 1, must_split));
   Send(one, Take("1") + Take("2") + Get("1"));
   Send(two, Take("1"));
   Run();
@@ -323,7 +323,7 @@ class TurnMergeRandomTest : public TurnMergeTest, public ::testing::WithParamInt
       case 3:
         return Outcome::Make(Outcome::Result::kBusy, error);
       default:
-        return engine::fake::TooLarge();
+        return engine::fake::MustSplit();
     }
   }
 

@@ -37,7 +37,7 @@ class TurnRandomTest : public TurnFixture, public ::testing::WithParamInterface<
         busy.transaction_lost = true;
         return busy;
       case 4:
-        return engine::fake::TooLarge();
+        return engine::fake::MustSplit();
       default:
         return engine::fake::Deadlock();
     }

@@ -340,7 +340,7 @@ TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
     store_.SetHook([kind, statements = std::make_shared<unsigned>(0)](const Call& call) {
       if (call.kind == Call::Kind::kBeginTurn) *statements = 0;
       if (call.kind == Call::Kind::kExecute) ++*statements;
-      return call.kind == kind && *statements >= 3 ? engine::fake::TooLarge() : Outcome();
+      return call.kind == kind && *statements >= 3 ? engine::fake::MustSplit() : Outcome();
     });
     Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n");
     Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
@@ -357,8 +357,8 @@ TEST_F(TurnTest, BatchThatIsTooLargeRunsRequestByRequest) {
 TEST_F(TurnTest, RequestThatIsTooLargeForATransactionFailsAlone) {
   Peer& one = Connect();
   Peer& two = Connect();
-  const Outcome too_large = engine::fake::TooLarge();
-  store_.SetHook(FailAlways("2", too_large));
+  const Outcome must_split = engine::fake::MustSplit();
+  store_.SetHook(FailAlways("2", must_split));
   Send(one, "1\t=\t1\t1\t1\t0\t+\t1\n1\t=\t1\t2\t1\t0\t+\t1\n0\t=\t1\t1\n");
   Send(two, "1\t=\t1\t3\t1\t0\t+\t1\n");
   Run();

@@ -180,7 +180,7 @@ TEST_F(WaitLaneTest, GroupThatCannotBeCommittedBehindItsWaitRunsAgainWithoutTaki
   store_.SetHook([&](const Call& call) {
     executed += has_failed && call.kind == Call::Kind::kExecute;
     if (call.kind != Call::Kind::kCommit || std::exchange(has_failed, true)) return Outcome();
-    return engine::fake::TooLarge();
+    return engine::fake::MustSplit();
   });
   held.reset();
   EXPECT_EQ("0\t2\t1\t0\n0\t1\t1\n0\t1\t1\n", owner_.NextReply());
@@ -194,7 +194,7 @@ TEST_F(WaitLaneTest, GroupThatIsTooLargeIsAnsweredAfterItHasWaited) {
   Submit("G\t1\nR\t0\t=\t1\t2\t1\t0\t+\t1\n");
   ASSERT_TRUE(store_.AwaitWaiting(1));
   store_.SetHook([](const Call& call) {
-    return call.kind == Call::Kind::kCommit ? engine::fake::TooLarge() : Outcome();
+    return call.kind == Call::Kind::kCommit ? engine::fake::MustSplit() : Outcome();
   });
   held.reset();
   EXPECT_EQ("1\t2\t1197\t0\n2\t1\tgroup\n", owner_.NextReply());

@@ -103,13 +103,13 @@ bool BatchCollector::Parse(Client& client, engine::Session& session, Turn& finds
   const size_t first = batch != nullptr ? batch->turn.size() : 0;
   const bool has_first = arena != nullptr && TakeLast(batch, client, finds, arena);
   if (batch == nullptr) return false;
-  const ItemReader::Place place{batch->turn, batch->arena, /*takes_writes=*/true};
+  const ItemReader::Target target{batch->turn, batch->arena, /*takes_writes=*/true};
   const uint32_t share = std::min(Share(), places);
   client.has_more = false;
   for (uint32_t count = has_first; !client.closes; ++count) {
     client.has_more = count == share || IsFull(*batch);
     if (client.has_more) break;
-    if (reader_.ReadOne(client, session, place) == ItemReader::Parsed::kEnd) break;
+    if (reader_.ReadOne(client, session, target) == ItemReader::Parsed::kEnd) break;
   }
   const auto count = static_cast<uint32_t>(batch->turn.size() - first);
   if (count == 0) return true;

@@ -6,24 +6,24 @@
 namespace rowsocket::exec {
 
 ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
-                                       const Place& place) const {
-  TurnItem& item = place.turn.Add(client.turn);
+                                       const Target& target) const {
+  TurnItem& item = target.turn.Add(client.turn);
   item.input_begin = client.parsed;
   const Frontend::Step step =
       client.frontend->Parse(client.connection.in().view().substr(client.parsed),
-                             client.has_requests, place.arena, &item.item);
+                             client.has_requests, target.arena, &item.item);
   const bool is_misplaced =
-      !place.takes_writes && step.parsed == Frontend::Parsed::kItem && item.is_write();
-  bool is_handed_over = is_misplaced && place.hands_writes_over && client.parsed == 0;
+      !target.takes_writes && step.parsed == Frontend::Parsed::kItem && item.is_write();
+  bool is_handed_over = is_misplaced && target.hands_writes_over && client.parsed == 0;
   if (step.parsed == Frontend::Parsed::kLater || (is_misplaced && !is_handed_over)) {
-    place.turn.DropLast();
+    target.turn.DropLast();
     client.frontend->Rewind();
     client.has_more = true;
     return is_misplaced ? Parsed::kWrite : Parsed::kEnd;
   }
   client.parsed += step.consumed;
   if (step.parsed == Frontend::Parsed::kNeedMore) {
-    place.turn.DropLast();
+    target.turn.DropLast();
     return Parsed::kEnd;
   }
   item.input_end = client.parsed;
@@ -31,13 +31,13 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
   // which the turn may stop.
   const bool is_request = item.item.kind == Item::Kind::kRequest || item.item.is_large;
   if (item.item.request.account != nullptr) {
-    Charge(client, item, place.arena);
+    Charge(client, item, target.arena);
     is_handed_over = is_handed_over && item.is_write();
   }
   if (is_handed_over) return Parsed::kFirstWrite;
   bool goes_on = true;
   if (item.item.is_silent()) {
-    goes_on = GetSilently(client, session, place);
+    goes_on = GetSilently(client, session, target);
   } else {
     client.has_requests = client.has_requests || is_request;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
@@ -47,7 +47,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
       client.has_more = true;
       goes_on = false;
     }
-    place.turn.Added();
+    target.turn.Added();
   }
   return goes_on ? Parsed::kMore : Parsed::kEnd;
 }
@@ -88,8 +88,8 @@ bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& 
 
 // The input that led to the silent item is parsed again: at once, in the worker's next turn, or
 // after the lane has waited.
-bool ItemReader::GetSilently(Client& client, engine::Session& session, const Place& place) const {
-  TurnItem& item = place.turn.items().back();
+bool ItemReader::GetSilently(Client& client, engine::Session& session, const Target& target) const {
+  TurnItem& item = target.turn.items().back();
   bool goes_on = true;
   if (item.item.kind == Item::Kind::kRefresh) {
     // An account that has no requests left gets no refresh: the request that asks for it will be
@@ -104,7 +104,7 @@ bool ItemReader::GetSilently(Client& client, engine::Session& session, const Pla
     if (is_busy && !item.item.takes_busy) return false;
     client.frontend->Opened(item.item, outcome, std::move(index));
   }
-  place.turn.DropLast();
+  target.turn.DropLast();
   client.frontend->Rewind();
   return goes_on;
 }

@@ -127,8 +127,8 @@ void Worker::Parse(Client& client, engine::Session& session) {
 
 void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t places) {
   const bool has_batches = batches_ != nullptr;
-  const ItemReader::Place place{turn_, *arena_, /*takes_writes=*/!has_batches,
-                                /*hands_writes_over=*/has_batches};
+  const ItemReader::Target target{turn_, *arena_, /*takes_writes=*/!has_batches,
+                                  /*hands_writes_over=*/has_batches};
   const uint32_t share = std::min(model::kTurnRequestsPerConnectionMax, places);
   bool is_first = false;
   for (uint32_t count = 0;; ++count) {
@@ -137,7 +137,7 @@ void Worker::ParseIntoTurn(Client& client, engine::Session& session, uint32_t pl
       client.has_more = true;
       return;
     }
-    const ItemReader::Parsed parsed = reader_.ReadOne(client, session, place);
+    const ItemReader::Parsed parsed = reader_.ReadOne(client, session, target);
     if (parsed == ItemReader::Parsed::kEnd) return;
     is_first = parsed == ItemReader::Parsed::kFirstWrite;
     if (parsed != ItemReader::Parsed::kMore) break;

@@ -73,10 +73,10 @@ struct Client : net::IdleLink {
   BookedConnection booked;
   std::unique_ptr<Frontend> frontend;
   TurnClient turn;
-  size_t parsed = 0;      ///< Bytes of input that this turn's items and skipped bytes take.
-  size_t charged = 0;     ///< Bytes of input whose requests its account's budget has paid for.
-  size_t place = 0;       ///< The client's position in ClientTable::clients_.
-  bool is_ready = false;  ///< The client is in ClientTable::ready.
+  size_t parsed = 0;       ///< Bytes of input that this turn's items and skipped bytes take.
+  size_t charged = 0;      ///< Bytes of input whose requests its account's budget has paid for.
+  size_t table_index = 0;  ///< The client's index in ClientTable::clients_.
+  bool is_ready = false;   ///< The client is in ClientTable::ready.
   bool can_receive = false;
   bool has_more = false;       ///< The input may hold more complete requests.
   bool has_requests = false;   ///< Requests of this connection are in the turn.

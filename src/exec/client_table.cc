@@ -122,13 +122,13 @@ void ClientTable::LoseMoved(Client& client) {
 }
 
 void ClientTable::Remember(std::unique_ptr<Client> client) {
-  client->place = clients_.size();
+  client->table_index = clients_.size();
   clients_.push_back(client.release());
 }
 
 void ClientTable::Forget(Client& client) {
-  clients_[client.place] = clients_.back();
-  clients_[client.place]->place = client.place;
+  clients_[client.table_index] = clients_.back();
+  clients_[client.table_index]->table_index = client.table_index;
   clients_.pop_back();
   GiveBackPlace();
 }

@@ -115,7 +115,7 @@ class ClientTable {
   HeldReplies& held_;
   net::ConnectionContext connection_context_;
   std::atomic<uint32_t> count_{0};
-  std::vector<Client*> clients_;  ///< All clients; each knows its place.
+  std::vector<Client*> clients_;  ///< All clients; each knows its index.
   std::vector<Client*> ready_;
   std::vector<Client*> in_turn_;
   std::vector<Client*> retired_;  ///< Closed; freed when the turn is over.

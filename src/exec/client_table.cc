@@ -48,7 +48,7 @@ void ClientTable::Add(net::UniqueFd fd) {
     client->booked.Enter(client->connection.fd(), core_.settings.plugin, core_.settings.mode);
     client->frontend->SetConnectionId(client->booked.id());
   } catch (const std::bad_alloc&) {
-    GiveBackPlace();
+    CountGone();
     return CountRefused("out of memory");
   }
   client->turn.frontend = client->frontend.get();
@@ -57,7 +57,7 @@ void ClientTable::Add(net::UniqueFd fd) {
     client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
     CountNotWatched(errno);
-    return GiveBackPlace();
+    return CountGone();
   }
   core_.stats.Add(Stat::kConnections);
   client->connected_ms = core_.clock.now_ms;
@@ -115,7 +115,7 @@ void ClientTable::MakeRoom() {
 
 void ClientTable::LoseMoved(Client& client) {
   if (client.ticket != nullptr) core_.settings.login_desk->End(std::move(client.ticket));
-  GiveBackPlace();
+  CountGone();
   core_.stats.Subtract(Stat::kConnections);
   core_.stats.Add(Stat::kConnectionsLost);
   Log(Loss::kMemory, [this] { return WhyLost(Loss::kMemory); });
@@ -130,7 +130,7 @@ void ClientTable::Forget(Client& client) {
   clients_[client.table_index] = clients_.back();
   clients_[client.table_index]->table_index = client.table_index;
   clients_.pop_back();
-  GiveBackPlace();
+  CountGone();
 }
 
 namespace {

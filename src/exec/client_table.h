@@ -6,7 +6,7 @@
 // it any more. A connection whose request the lane has is freed when the lane has given the request
 // back.
 //
-// Threads: the worker's; ReservePlace, GiveBackPlace and count from any.
+// Threads: the worker's; CountComing, CountGone and count from any.
 // Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
 // Errors: a connection that cannot be served is closed, counted, and told to the log once a minute.
 // Only Add and AddMoved ask for memory: they reserve room for all that the client needs later.
@@ -42,9 +42,9 @@ class ClientTable {
   /// How many connections there are, including those on their way to this worker.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   /// Counts a connection that is on its way to this worker: Add or AddMoved is called next.
-  void ReservePlace() { count_.fetch_add(1, std::memory_order_relaxed); }
-  /// Takes ReservePlace back: the connection does not come after all.
-  void GiveBackPlace() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  void CountComing() { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// Counts a connection that has left, or that does not come after CountComing.
+  void CountGone() { count_.fetch_sub(1, std::memory_order_relaxed); }
   void Add(net::UniqueFd fd);
   void AddMoved(std::unique_ptr<Client> moved);
   /// Counts a client as lost that AddMoved has no memory for. The caller closes the connection.

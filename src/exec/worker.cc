@@ -79,11 +79,11 @@ void Worker::DropMail() {
 }
 
 void Worker::Adopt(net::UniqueFd fd) {
-  clients_.ReservePlace();
+  clients_.CountComing();
   try {
     inbox_.Put(std::move(fd));
   } catch (const std::bad_alloc&) {
-    clients_.GiveBackPlace();
+    clients_.CountGone();
     throw;
   }
 }
@@ -163,7 +163,7 @@ void Worker::TurnAway() {
   Inbox::Mail mail = inbox_.Take();
   for (net::UniqueFd& fd : mail.connections) {
     fd.Reset();
-    clients_.GiveBackPlace();
+    clients_.CountGone();
     clients_.CountRefused("out of memory");
   }
   while (const std::unique_ptr<Client> client = mail.clients.Pop()) clients_.LoseMoved(*client);
@@ -296,7 +296,7 @@ bool Worker::Admit(Client& client) {
   client.life = Client::Life::kServed;
   HandshakeThread& handshakes = *core_.context.handshake_thread;
   if (begin.front() == net::kTlsFirstByte) {
-    clients_.ReservePlace();
+    clients_.CountComing();
     handshakes.Put(clients_.Release(client), *this);
     return false;
   }
@@ -327,7 +327,7 @@ bool Worker::GiveIfAsked(Client& client) {
   Worker* const target = give_to_.load(std::memory_order_relaxed);
   if (target == nullptr || target == this || target->lacks_session()) return false;
   if (count != kGiveAllAway) give_count_.store(count - 1, std::memory_order_relaxed);
-  target->clients_.ReservePlace();
+  target->clients_.CountComing();
   std::unique_ptr<Client> moved = clients_.Release(client);
   core_.stats.Add(Stat::kConnectionsMoved);
   moved->connection.MoveTo(target->clients_.connection_context());

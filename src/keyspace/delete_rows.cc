@@ -17,7 +17,7 @@ model::Request DeleteRowsRequest() {
   request.find.op = CompareOp::kGe;
   request.find.limit = model::kFlushChunkRows;
   request.find.modification = model::Modification::kDelete;
-  request.find.wants_pre_images = true;
+  request.find.wants_before_images = true;
   return request;
 }
 
@@ -37,7 +37,7 @@ Outcome DeleteEqual(const Container& container, engine::Session& session,
   request.find.op = CompareOp::kEq;
   request.find.key = key;
   request.find.key_parts_given = static_cast<uint32_t>(key.size());
-  request.find.wants_pre_images = false;
+  request.find.wants_before_images = false;
   KeyCollector none(container);
   Outcome all;
   for (;;) {

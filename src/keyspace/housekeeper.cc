@@ -23,7 +23,7 @@ Outcome MayEmpty(engine::Session& session, const Container& container,
   if (settings.account != nullptr && !settings.account->knows_role())
     return Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
   model::Request judged = DeleteRowsRequest();
-  judged.find.wants_pre_images = false;
+  judged.find.wants_before_images = false;
   judged.account = settings.account.get();
   return session.MayExecute(*container.key_index, judged);
 }

@@ -45,9 +45,9 @@ struct Find {
   std::span<const Value> in_values;
   std::span<const Filter> filters;  ///< All filters must hold; they are looked at in this order.
   Modification modification = Modification::kNone;
-  /// The answer is the rows as they were before the change, instead of the count.
-  bool wants_pre_images = false;
-  /// New values or operands, by opened column; there may be fewer than columns.
+  /// Answer the rows as they were before the change, instead of the count.
+  bool wants_before_images = false;
+  /// New values or operands, by opened column; may be fewer.
   std::span<const Value> modifications;
 };
 

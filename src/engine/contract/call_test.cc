@@ -124,9 +124,9 @@ TEST_F(EngineContract, IncrementsAndDecrements) {
   user.BeginTurn(true);
   EXPECT_EQ(1u, user.Do(Command::Modify(Modification::kDecrement, "1", "10")).rows);
   EXPECT_EQ(0u, user.Do(Command::Modify(Modification::kDecrement, "2", "21")).rows);
-  Command pre_image = Command::Increment("10", "7");
-  pre_image.request.find.wants_pre_images = true;
-  EXPECT_EQ("5,", user.See(pre_image));
+  Command before_image = Command::Increment("10", "7");
+  before_image.request.find.wants_before_images = true;
+  EXPECT_EQ("5,", user.See(before_image));
   EXPECT_TRUE(user.Do(Command::Modify(Modification::kUpdate, "2", "9223372036854775807")).ok());
   EXPECT_EQ(kOutOfRange, user.Do(Command::Increment("2", "1")).error);
   EXPECT_TRUE(user.Commit().ok());

@@ -15,7 +15,7 @@ struct Step {
   enum class Kind : uint8_t { kFind, kUpdate, kIncrement, kDecrement, kDelete, kEdit };
   Kind kind;
   std::string value;
-  bool wants_pre_images;
+  bool wants_before_images;
   Decision decision;
 
   Command Make(const std::string& id, Editor* editor) const {
@@ -39,7 +39,7 @@ struct Step {
         *editor = Editor(decision, value);
         return Command::Edit(id, *editor);
     }
-    command.request.find.wants_pre_images = wants_pre_images;
+    command.request.find.wants_before_images = wants_before_images;
     return command;
   }
 };

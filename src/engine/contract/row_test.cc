@@ -11,9 +11,9 @@ TEST_F(EngineContract, S7RequestsOfARowSeeThoseBefore) {
   ASSERT_TRUE(user.BeginRow(Command::Increment("1", "5")).opened());
   EXPECT_EQ(1u, user.Do(Command::Increment("1", "5")).rows);
   EXPECT_EQ(0u, user.Do(Command::Modify(Modification::kDecrement, "1", "16")).rows);
-  Command pre_image = Command::Increment("1", "1");
-  pre_image.request.find.wants_pre_images = true;
-  EXPECT_EQ("15,", user.See(pre_image));
+  Command before_image = Command::Increment("1", "1");
+  before_image.request.find.wants_before_images = true;
+  EXPECT_EQ("15,", user.See(before_image));
   EXPECT_EQ("16,", user.SeeRow("1"));
   EXPECT_EQ(1u, user.Do(Command::Delete("1")).rows);
   EXPECT_EQ(0u, user.Do(Command::Increment("1", "1")).rows);

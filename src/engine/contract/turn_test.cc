@@ -88,7 +88,7 @@ TEST_F(EngineContract, S2StatementThatItsReplyStopsLeavesNothing) {
   User user(*harness_, LockWait::kNever);
   user.sink.bytes_max = 4;
   Command erase = Command::Modify(Modification::kDelete, "1", "", CompareOp::kGe, 9);
-  erase.request.find.wants_pre_images = true;
+  erase.request.find.wants_before_images = true;
   user.BeginTurn(true);
   EXPECT_EQ(model::ErrorCode::kResultsize, user.Do(erase).error.code);
   EXPECT_TRUE(user.Commit().ok());
@@ -111,7 +111,7 @@ TEST_F(EngineContract, S2AnInterruptHidesNoChangeThatTheLogHasLost) {
   for (int i = 0; i < 40 && !is_refused; ++i) {
     const std::string text = std::to_string(i) + ":" + std::string(1000, 'w');
     Command update = Command::Modify(Modification::kUpdate, "1", text);
-    update.request.find.wants_pre_images = true;
+    update.request.find.wants_before_images = true;
     const unsigned tried_before = tried;
     const Outcome outcome = user.Do(update);
     // An interrupt during one request ends the next one, which is not executed.

@@ -60,7 +60,7 @@ Error ModifyRow(const model::Find& find, const std::vector<uint32_t>& columns, m
                 std::optional<Row>* row, bool* counts) {
   *counts = false;
   const bool only_reads = find.modification == Modification::kNone;
-  if ((find.wants_pre_images || only_reads) && !Push(**row, columns, sink))
+  if ((find.wants_before_images || only_reads) && !Push(**row, columns, sink))
     return {ErrorCode::kResultsize, 0};
   if (only_reads || find.modification == Modification::kDelete) {
     if (!only_reads) row->reset();

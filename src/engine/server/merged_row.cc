@@ -98,7 +98,7 @@ Outcome MergedRow::Find(const model::Find& find, model::RowSink& sink) {
   bool found = false;
   Outcome outcome = Matches(find, &found);
   if (!outcome.ok() || !found) return outcome;
-  if (find.modification == Modification::kNone || find.wants_pre_images) {
+  if (find.modification == Modification::kNone || find.wants_before_images) {
     for (const uint field : index_->column_fields()) {
       if (!SendCell(open_->table->field[field], cells_, sink)) {
         return Outcome::Fail(ErrorCode::kResultsize);

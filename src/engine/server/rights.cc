@@ -30,8 +30,8 @@ Privileges NeedsOfFind(const model::Find& find) {
     case Modification::kNone:
       return kSelect;
     case Modification::kDelete:
-      // Without a key, no column of the rows is read unless they are part of the answer.
-      return find.key.empty() && !find.wants_pre_images ? kDelete : kDelete | kSelect;
+      // Without a key nothing is read of the rows, unless they are answered.
+      return find.key.empty() && !find.wants_before_images ? kDelete : kDelete | kSelect;
     case Modification::kUpdate:
     case Modification::kIncrement:
     case Modification::kDecrement:
@@ -91,7 +91,7 @@ bool Rights::AllowFind(const model::Find& find) const {
       std::all_of(find.filters.begin(), find.filters.end(), [this](const model::Filter& filter) {
         return filter.column >= filters.size() || Has(filters[filter.column], kSelect);
       });
-  const bool answers_rows = find.modification == Modification::kNone || find.wants_pre_images;
+  const bool answers_rows = find.modification == Modification::kNone || find.wants_before_images;
   if (!may_filter || (answers_rows && !AllHave(columns, kSelect))) return false;
   switch (find.modification) {
     case Modification::kNone:

@@ -307,7 +307,7 @@ int Writer::CollectRows(OpenTable& open, bool may_repeat) {
 Outcome Writer::ModifyRow(OpenTable& open, IndexState& index, const model::Find& find,
                           model::RowSink& sink, bool* counts) {
   TABLE* table = open.table;
-  if (find.wants_pre_images || find.modification == Modification::kNone) {
+  if (find.wants_before_images || find.modification == Modification::kNone) {
     for (const uint field : index.column_fields()) {
       if (!SendCell(table->field[field], cells_, sink))
         return Outcome::Fail(ErrorCode::kResultsize);

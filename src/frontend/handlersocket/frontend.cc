@@ -410,7 +410,7 @@ engine::Outcome HandlerSocketFrontend::ExecuteRequest(engine::Index& index,
                                                       engine::Session& session,
                                                       base::Buffer& out) const {
   const bool answers_rows = request.verb == model::Request::Verb::kFind &&
-                            (!request.is_write() || request.find.wants_pre_images);
+                            (!request.is_write() || request.find.wants_before_images);
   const uint32_t columns = answers_rows ? index.columns() : 0;
   handlersocket::RowEncoder rows(columns, reply_bytes_max, &out);
   const engine::Outcome outcome = session.Execute(index, request, rows);

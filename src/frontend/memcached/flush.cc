@@ -14,7 +14,7 @@ Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work, const model::
   // The account needs only DELETE: that the library reads keys in order to delete the rows does not
   // concern it.
   model::Request judged = keyspace::DeleteRowsRequest();
-  judged.find.wants_pre_images = false;
+  judged.find.wants_before_images = false;
   judged.account = account;
   const Outcome verdict = session.MayExecute(*container.key_index, judged);
   if (!verdict.ok()) return verdict;

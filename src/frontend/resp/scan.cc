@@ -249,11 +249,11 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
   // The account needs only DELETE: that the library reads keys in order to delete the rows does not
   // concern it.
   model::Request request = call.request;
-  request.find.wants_pre_images = false;
+  request.find.wants_before_images = false;
   Outcome all = session.MayExecute(*call.index, request);
   if (!all.ok()) return all;
   request.account = nullptr;
-  request.find.wants_pre_images = true;
+  request.find.wants_before_images = true;
   std::string database, key;
   Value last[2];
   for (;;) {
@@ -386,7 +386,7 @@ std::string_view PrepareScan(RespCall& call, base::Arena& arena) {
   find.limit = IsFlush(call.verb) ? model::kFlushChunkRows : scan.rows;
   if (IsFlush(call.verb)) {
     find.modification = model::Modification::kDelete;
-    find.wants_pre_images = true;
+    find.wants_before_images = true;
   }
   if (IsOfStore(call)) PrepareStoreScan(scan, arena, &find);
   std::string space(IsOfStore(call) ? scan.database : call.key.db);

@@ -226,7 +226,7 @@ TEST_F(RespTest, FlushAllNeedsDeleteAloneAndItsRefusalSaysSo) {
   store_.SetHook([&reads](const engine::fake::Call& call) {
     if (call.kind != engine::fake::Call::Kind::kJudge) return engine::Outcome();
     if (call.request != nullptr)
-      reads = !call.request->find.key.empty() || call.request->find.wants_pre_images;
+      reads = !call.request->find.key.empty() || call.request->find.wants_before_images;
     return engine::Outcome::Fail(model::ErrorCode::kDenied);
   });
   const std::string end = "DELETE ON `rowsocket`.`store` TO 'app'@'%'\r\n";

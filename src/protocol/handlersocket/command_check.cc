@@ -154,7 +154,7 @@ std::string FindToLine(const Find& find) {
   }
   if (find.modification != model::Modification::kNone) {
     AppendWord(kModificationSigns[static_cast<size_t>(find.modification)], &line);
-    if (find.wants_pre_images) line += '?';
+    if (find.wants_before_images) line += '?';
     AppendValues(find.modifications, &line);
   }
   return line;

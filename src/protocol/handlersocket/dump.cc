@@ -65,7 +65,7 @@ std::string DumpFind(const model::Find& find) {
   if (find.modification != model::Modification::kNone) {
     constexpr char kLetters[] = " UD+-";
     text += std::string(" mod=") + kLetters[static_cast<size_t>(find.modification)];
-    text += (find.wants_pre_images ? "?" : "") + List(find.modifications);
+    text += (find.wants_before_images ? "?" : "") + List(find.modifications);
   }
   return text;
 }

@@ -37,7 +37,7 @@ HALF_WAY = {  # columns, index, request, and the error of a row in the middle (t
     "check constraint": ("c", "g", ("=", [1], 8, 0, ["+", 45]), CHECK_FAILS),
     "check constraint of the last row": ("c", "PRIMARY", (">", [0], 8, 0, ["+", 20]), CHECK_FAILS),
     "foreign key": ("id", "PRIMARY", (">=", [3], 8, 0, ["D"]), "152"),
-    "foreign key, pre-images": ("id", "PRIMARY", (">=", [3], 8, 0, ["D?"]), "152"),
+    "foreign key, before-images": ("id", "PRIMARY", (">=", [3], 8, 0, ["D?"]), "152"),
     "out of range": ("c", "PRIMARY", ("<=", [8], 8, 0, ["U", 99999999999]), "1264"),
     "too long": ("t", "g", ("=", [1], 8, 0, ["U", "longer than ten"]), "1406"),
     "not a number": ("c", "g", ("=", [1], 8, 0, ["U", "x"]), "1366"),

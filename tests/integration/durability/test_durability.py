@@ -18,7 +18,7 @@ def marker(rng):
 
 
 class Traffic:
-    """Requests whose replies show which write they promise: every update asks for the pre-images, which are
+    """Requests whose replies show which write they promise: every update asks for the before-images, which are
     the markers of the round before."""
 
     def __init__(self, server, db, rng, rows=8):

@@ -95,7 +95,7 @@ def test_size_of_a_reply(limited):
     assert client.find(0, ">=", [1], 2) == reply(0, 1, *["x" * 10_000] * 2)
 
 
-def test_size_of_the_pre_images_of_a_write(limited):
+def test_size_of_the_before_images_of_a_write(limited):
     client = limited.hs_wr()
     assert client.open_index(0, "l", "t", "", "x") == OK
     assert client.modify(0, ">=", [1], ["U?", "short"], 100) == refused(1, "resultsize")

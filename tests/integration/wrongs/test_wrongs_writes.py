@@ -40,7 +40,7 @@ def test_update_of_the_scanned_column_visits_each_row_once(twenty, sql, wr):
 
 
 @wrong(10)
-def test_pre_images_show_each_row_once(twenty, wr):
+def test_before_images_show_each_row_once(twenty, wr):
     answer = wr("t", "x", "x").modify(">=", [1], ["+?", 1], 1000)
     assert answer.rows == [(str(number).encode(),) for number in range(1, 21)]
 

@@ -139,14 +139,13 @@ Outcome Writer::Join(OpenTable& open, IndexState& index, const Request& request,
   } else {
     outcome = FindAndModify(open, index, request.find, sink);
   }
-  // When Galera refuses a row, by a deadlock and without a rollback, the engine has changed the row
-  // already.
-  const bool left_half =
-      !outcome.ok() && (open_statement_.has_half || outcome.error.code == ErrorCode::kDeadlock);
-  if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_half) {
+  // Galera refuses a row with a deadlock, and without a rollback, when the engine has changed it.
+  const bool left_changed = !outcome.ok() && (open_statement_.deleted_not_reinserted ||
+                                              outcome.error.code == ErrorCode::kDeadlock);
+  if (thd->transaction_rollback_request || Statement::LostEvents(outcome) || left_changed) {
     open_statement_ = {};
     statement_.End(open, &outcome);
-    outcome.transaction_lost = outcome.transaction_lost || left_half;
+    outcome.transaction_lost = outcome.transaction_lost || left_changed;
     return outcome;
   }
   // A failed request has changed nothing; the requests before it stand.
@@ -419,7 +418,7 @@ Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edi
     open_statement_.spent = true;
     MarkForDelete(*table);
     const int error = statement_.DeleteRow(table);
-    open_statement_.has_half = error == 0;
+    open_statement_.deleted_not_reinserted = error == 0;
     if (error == 0) return InsertEdited(open, index, edit, changes, again);
     if (error != HA_ERR_ROW_IS_REFERENCED) return statement_.Failure(error);
     statement_.SetCommand(SQLCOM_UPDATE);

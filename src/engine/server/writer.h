@@ -41,9 +41,10 @@ class Writer {
     OpenTable* open_table = nullptr;  ///< Null: no statement is open.
     const IndexState* index = nullptr;
     Kind kind = Kind::kAlone;
-    size_t values = 0;      ///< kInsert: how many columns are given.
-    bool spent = false;     ///< No request may join the statement any more.
-    bool has_half = false;  ///< A request has deleted its row, and has yet to insert it anew.
+    size_t values = 0;   ///< kInsert: how many columns are given.
+    bool spent = false;  ///< No request may join the statement any more.
+    /// A request has deleted its row, and has yet to insert it anew.
+    bool deleted_not_reinserted = false;
   };
 
   static Kind KindOf(const OpenTable& open, IndexState& index, const model::Request& request);

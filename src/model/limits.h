@@ -174,7 +174,7 @@ inline constexpr size_t kRespUnauthenticatedArgumentsMax = 10;
 /// Bytes of a request of RESP that are read before its client has logged in.
 inline constexpr size_t kRespUnauthenticatedBytesMax = size_t{16} << 10;
 /// Arguments that a client of RESP may send once it has logged in, the command's name included: as
-/// many as Redis takes. A command with more than kRespWordsMax of them is refused.
+/// many as Redis takes. A command with more than kRespServedArgumentsMax of them is refused.
 inline constexpr size_t kRespArgumentsMax = 1'048'576;
 /// Commands of a transaction of RESP: caches set many keys in one, some with a command for each.
 inline constexpr size_t kRespCommandsMax = 10'000;
@@ -254,8 +254,9 @@ inline constexpr size_t kRespUnitKeysMax = 10'000;
 /// Bytes of the values that one command or transaction of RESP, or one get of memcached, reads
 /// besides those that its reply may have. Reading them takes a fraction of a second.
 inline constexpr size_t kReadBytesMax = size_t{256} << 20;
-/// Words of a served command of RESP: a name, and kRespUnitKeysMax keys with a value each.
-inline constexpr size_t kRespWordsMax = 2 * kRespUnitKeysMax + 2;
+/// Arguments of a command of RESP that is served, its name included: the name, and kRespUnitKeysMax
+/// keys with a value each.
+inline constexpr size_t kRespServedArgumentsMax = 2 * kRespUnitKeysMax + 2;
 /// Locks of other sessions that a unit has met, and takes first when it runs again.
 inline constexpr size_t kUnitMetLocksMax = 8;
 /// Bytes of an idempotency token.

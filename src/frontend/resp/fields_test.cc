@@ -28,7 +28,7 @@ struct CountedName {
 };
 
 TEST(RespFields, ManyNamesAreNotComparedEachWithAllOthers) {
-  constexpr size_t kPairs = (model::kRespWordsMax - 2) / 2, kDifferent = kPairs / 2;
+  constexpr size_t kPairs = (model::kRespServedArgumentsMax - 2) / 2, kDifferent = kPairs / 2;
   std::vector<CountedName> names;
   for (size_t i = 0; i < kPairs; ++i) names.push_back({i * 7919 % kDifferent});
   comparisons = 0;

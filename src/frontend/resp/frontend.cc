@@ -196,9 +196,10 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
     AnswerItemError(UnknownCommand(arguments), arena, item);
     return {Parsed::kItem, step.consumed};
   }
-  if (arguments.size() > model::kRespWordsMax) {
+  if (arguments.size() > model::kRespServedArgumentsMax) {
     state_.multi_failed = true;
-    RejectItem("TOOLARGE a command has at most " + std::to_string(model::kRespWordsMax) + " words",
+    RejectItem("TOOLARGE a command has at most " + std::to_string(model::kRespServedArgumentsMax) +
+                   " words",
                arena, item);
     if (command->verb == Verb::kWatch && !state_.in_multi) changes_.FailWatch(*item);
     return {Parsed::kItem, step.consumed};

@@ -222,7 +222,8 @@ std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t
     if (step.result != resp::RequestStep::Result::kRequest) return std::nullopt;
     consumed += step.consumed;
     const RespCommand* const command = FindRespCommand(step.arguments[0]);
-    const bool is_served = command != nullptr && step.arguments.size() <= model::kRespWordsMax &&
+    const bool is_served = command != nullptr &&
+                           step.arguments.size() <= model::kRespServedArgumentsMax &&
                            TakesArguments(*command, step.arguments.size());
     if (!is_served) return std::nullopt;
     if (command->verb == Verb::kExec) {

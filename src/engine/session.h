@@ -104,7 +104,8 @@ struct Outcome {
     kMustSplit,
     /// The result of a Commit whose changes may be there or not, on this server, after a failover
     /// or in the rest of its cluster. No client is told that its request has succeeded, nor that it
-    /// has failed.
+    /// has failed. Where `error` is ok, the server's own commit has succeeded: a turn that has
+    /// changed nothing has lost nothing then, and what it has seen is durable (S3).
     kUnknown,
   };
   Result result = Result::kDone;

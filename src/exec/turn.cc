@@ -206,9 +206,8 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     must_split_ = !was_conflict_;
     return TakeBack(items);
   }
-  // A commit of unknown outcome that has no error is that of a turn which has changed nothing, so
-  // that nothing can be lost. With an error, the session has not made sure that what its finds have
-  // seen is durable.
+  // Without an error, a commit of unknown outcome has lost nothing of a turn that has changed
+  // nothing (engine::Outcome::Result).
   const bool is_committed = outcome.ok() || (is_unknown && outcome.error.ok());
   if (is_committed) {
     if (wrote) stats_.Add(Stat::kCommits);

@@ -2,16 +2,19 @@
 // the other side of it.
 //
 // Flow, as a grammar:
-//   session := { OpenIndex | Inspect | turn | ReleaseTables }*
-//   turn    := BeginTurn { Execute | row | CloseRowsReachedBy* unit }* end
+//   session := { OpenIndex | Inspect | turn | LogSlow | ReleaseTables }*
+//   turn    := BeginTurn { Execute | row | { CloseRowsReachedBy }* unit }* end
 //   row     := BeginRow { RowTakes Execute }* EndRow
 //   unit    := BeginUnit { Execute }* EndUnit
 //   end     := [ CloseRows ] [ PrepareCommit ] Commit | Rollback
-// OpenIndex may also be called within a turn, before its first Execute. A row here means requests
-// for one row that are executed on a copy in memory, which is written once. A row is open only when
-// BeginRow says so; Rollback ends it as well. A unit means requests with one outcome. A request
-// that shares its row (Request::shares_row) may open the row by itself: such a row stays open while
-// other statements and units run, until CloseRows at the latest.
+// MayOpen may be called where OpenIndex may, which is also within a turn, before its first Execute;
+// EstimateRows where Inspect may, which is also anywhere in a turn. MayExecute, RefuseWaits and
+// TellAccess may be called anywhere between BeginTurn and the end of the turn, EndAccesses after
+// the last TellAccess. A row here means requests for one row that are executed on a copy in memory,
+// which is written once. A row is open only when BeginRow says so; Rollback ends it as well. A unit
+// means requests with one outcome. A request that shares its row (Request::shares_row) may open the
+// row by itself: such a row stays open while other statements and units run, until CloseRows at the
+// latest.
 //
 // What an implementation must satisfy:
 //   S1  All finds of a turn that run before its first write see one consistent state; a find that

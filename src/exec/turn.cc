@@ -164,7 +164,7 @@ void Turn::RunAll(engine::Session& session) {
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
     const bool merged = merges_;
     StartAnew();
-    if (RunOnce(session, items_, writes_) != Transaction::kLost) return;
+    if (RunOnce(session, items_, writes_)) return;
     stats_.Add(Stat::kBatchRetries);
     if (must_split_) break;
     if (was_conflict_ && IsConflictTimeUp()) return GiveUp(items_);
@@ -183,12 +183,13 @@ void Turn::StartAnew() {
 
 // Runs all items in one transaction. The replies of a read-only turn, too, are released only at its
 // end, so that a lost transaction can run again.
-Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
+bool Turn::RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes) {
   if (writes) HoldGates(items);
   session.BeginTurn(writes);
   if (!ExecuteAll(session, items)) {
     session.Rollback();
-    return TakeBack(items);
+    TakeBack(items);
+    return false;
   }
   // There is nothing to commit if all writes wait for locks.
   const bool wrote = writes && std::any_of(items.begin(), items.end(), [](const TurnItem& item) {
@@ -199,12 +200,13 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
   const bool is_unknown = outcome.result == Result::kUnknown;
   if (wrote && is_unknown) {
     LoseClients(items, Loss::kUnknown);
-    return Transaction::kCommitted;
+    return true;
   }
   was_conflict_ = outcome.result == Result::kConflict;
   if (was_conflict_ || (outcome.result == Result::kMustSplit && MayFitNextTime(items))) {
     must_split_ = !was_conflict_;
-    return TakeBack(items);
+    TakeBack(items);
+    return false;
   }
   // Without an error, a commit of unknown outcome has lost nothing of a turn that has changed
   // nothing (engine::Outcome::Result).
@@ -220,13 +222,12 @@ Turn::Transaction Turn::RunOnce(engine::Session& session, std::span<TurnItem> it
     AnswerAll(items, outcome.error);
   }
   Finish(items);
-  return is_committed ? Transaction::kCommitted : Transaction::kFailed;
+  return true;
 }
 
-Turn::Transaction Turn::TakeBack(std::span<TurnItem> items) {
+void Turn::TakeBack(std::span<TurnItem> items) {
   DropReplies(items);
   for (TurnItem& item : items) item.client->stopped_at = nullptr;
-  return Transaction::kLost;
 }
 
 engine::Outcome Turn::CommitWrites(engine::Session& session, std::span<const TurnItem> items) {
@@ -434,7 +435,7 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
   for (uint32_t attempt = 0; attempt <= model::kBatchRetriesMax;) {
     // A find of the batch runs in a turn that writes as well: in a turn that only reads, its reply
     // would not wait until changes that it has seen are durable.
-    if (RunOnce(session, one, writes_) != Transaction::kLost) return;
+    if (RunOnce(session, one, writes_)) return;
     stats_.Add(Stat::kBatchRetries);
     is_full_ = false;  // The item alone is to have its answer in this turn.
     if (was_conflict_ && IsConflictTimeUp()) break;

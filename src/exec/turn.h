@@ -229,16 +229,14 @@ class Turn {
   std::chrono::nanoseconds commit_time() const { return commit_time_; }
 
  private:
-  /// The outcome of a transaction.
-  enum class Transaction : uint8_t { kCommitted, kFailed, kLost };
-
   void RunAll(engine::Session& session);
   void Lose(engine::Session& session);
   static void LoseClients(std::span<TurnItem> items, Loss loss);
-  Transaction RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
-  /// Makes the items of a lost transaction ready to run again. The next run finds out anew which
-  /// items wait, because other requests may then run before them.
-  static Transaction TakeBack(std::span<TurnItem> items);
+  /// False when the transaction is lost.
+  bool RunOnce(engine::Session& session, std::span<TurnItem> items, bool writes);
+  /// Makes the items, whose transaction is lost, ready to run again. The next run finds out again
+  /// which items wait, as other requests may then run before them.
+  static void TakeBack(std::span<TurnItem> items);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   engine::Outcome EndReads(engine::Session& session);
   /// Whether the items, whose transaction must be split, may fit when they run again. A

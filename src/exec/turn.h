@@ -239,9 +239,6 @@ class Turn {
   static void TakeBack(std::span<TurnItem> items);
   engine::Outcome CommitWrites(engine::Session& session, std::span<const TurnItem> items);
   engine::Outcome EndReads(engine::Session& session);
-  /// Whether the items, whose transaction must be split, may fit when they run again. A
-  /// unit then takes no locks first, which is so once.
-  static bool MayFitNextTime(std::span<TurnItem> items);
   /// False when the transaction is lost.
   bool ExecuteAll(engine::Session& session, std::span<TurnItem> items);
   /// False when the transaction is lost. `alone`: no other request is in the transaction.
@@ -253,6 +250,9 @@ class Turn {
   void LookAtClock();
   static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
   // Rows (turn_rows.cc).
+  /// Whether the items, whose transaction must be split, may fit when they run again. A unit then
+  /// takes no locks first, which is so once.
+  static bool MayFitNextTime(std::span<TurnItem> items);
   bool IsShared(const TurnItem& item);
   /// Executes `first`, whose row other items of the turn name, too: together with them on the open
   /// row, or by itself if the row cannot be opened. False when the transaction is lost.

@@ -409,7 +409,7 @@ void Turn::AnswerAll(std::span<TurnItem> items, model::Error error) {
       continue;
     }
     item.answer = error;
-    if (item.item.unit != nullptr) item.item.unit->position = 0;  // None of its requests failed.
+    if (item.item.unit != nullptr) item.item.unit->ended_at = 0;  // None of its requests failed.
     item.client->frontend->ReplyError(item.item, item.answer, out);
   }
 }

@@ -27,7 +27,7 @@ Outcome MayExecuteAll(Unit& unit, engine::Session& session) {
   for (uint32_t i = 0; i < unit.requests.size(); ++i) {
     const Outcome outcome = session.MayExecute(*unit.requests[i].index, unit.requests[i].request);
     if (outcome.ok()) continue;
-    unit.position = i + 1;
+    unit.ended_at = i + 1;
     return outcome;
   }
   return {};
@@ -63,8 +63,8 @@ Outcome TakeLocks(Unit& unit, engine::Session& session, const ExecuteInUnit& exe
     const Outcome taken_back = session.EndUnit(false);
     if (!taken_back.ok()) return taken_back;
     if (model::EndsWait(outcome.error)) {
-      unit.position = unit.met_locks[i] + 1u;
-      outcome.waits_elsewhere = unit.met_locks[i] != unit.named;
+      unit.ended_at = unit.met_locks[i] + 1u;
+      outcome.waits_elsewhere = unit.met_locks[i] != unit.named_index;
       return outcome;
     }
   }
@@ -91,7 +91,7 @@ Outcome RunInUnit(Unit& unit, engine::Session& session,
   const Outcome ended = session.EndUnit(outcome.ok() && unit.end == Unit::End::kApplied);
   if (ended.ok()) return outcome;
   unit.end = Unit::End::kFailed;
-  unit.position = 0;
+  unit.ended_at = 0;
   return ended;
 }
 
@@ -109,13 +109,13 @@ void Unit::NoteMetLock(uint32_t request) {
 
 bool Unit::HasMetLockElsewhere() const {
   return std::any_of(met_locks.begin(), met_locks.begin() + met_locks_count,
-                     [this](uint16_t request) { return request != named; });
+                     [this](uint16_t request) { return request != named_index; });
 }
 
 Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& execute,
                     const std::function<Outcome()>& body) {
   unit.end = Unit::End::kFailed;
-  unit.position = 0;
+  unit.ended_at = 0;
   unit.rows = 0;
   unit.is_merged = false;
   Outcome outcome = MayExecuteAll(unit, session);
@@ -127,14 +127,12 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   const uint32_t met_before = unit.met_locks_count;
   outcome = RunInUnit(unit, session, body);
   if (outcome.result != Result::kBusy) return outcome;
-  outcome.waits_elsewhere = unit.position != unit.named + 1;
+  outcome.waits_elsewhere = unit.ended_at != unit.named_index + 1;
   if (!waits) return outcome;
-  // A unit that still meets a known lock reaches it only after its earlier requests (the lock of
-  // the parent of a row that they insert): alone, the request fails before it comes to the lock.
-  // The unit must not wait while it holds the rows of its earlier requests, so it gives way, and
-  // runs again until the time of a wait for a row is over.
-  const bool is_known = unit.met_locks_count == met_before && unit.position != 0 &&
-                        unit.HasMetLock(unit.position - 1);
+  // A request whose lock could not be taken before fails without what those before it do. The unit
+  // must not wait while it holds their rows, so that it runs again and again.
+  const bool is_known = unit.met_locks_count == met_before && unit.ended_at != 0 &&
+                        unit.HasMetLock(unit.ended_at - 1);
   if (!is_known) return BeginAnew();
   outcome.result = Result::kGivesWay;
   return outcome;
@@ -147,7 +145,7 @@ Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   const engine::RefusedWaits refused(session, unit.writes);
   Outcome outcome;
   for (uint32_t i = 0; i < unit.requests.size(); ++i) {
-    unit.position = i + 1;
+    unit.ended_at = i + 1;
     outcome = execute(i, true);
     if (outcome.result == Result::kBusy) unit.NoteMetLock(i);
     if (!outcome.ok()) break;
@@ -161,7 +159,7 @@ Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   }
   if (outcome.ok() && unit.end != Unit::End::kStopped) {
     unit.end = Unit::End::kApplied;
-    unit.position = 0;
+    unit.ended_at = 0;
   }
   outcome.rows = unit.rows;
   return outcome;

@@ -39,30 +39,32 @@ struct Unit {
   enum class End : uint8_t {
     kNotRun,
     kApplied,
-    kStopped,  ///< The request at `position` has stopped the unit.
-    kFailed,   ///< The request at `position` has failed; if that is 0, the unit as a whole.
+    kStopped,  ///< The request `ended_at` has stopped the unit.
+    kFailed,   ///< The request `ended_at` has failed; where that is 0, the unit as a whole.
   };
   std::span<UnitRequest> requests;
-  uint32_t named = 0;  ///< The request that the item shows as its own: the first that writes.
+  /// The index of the request that the item shows as its own: the first that writes.
+  uint32_t named_index = 0;
   bool writes = false;
   End end = End::kNotRun;
-  uint32_t position = 0;   ///< The request that `end` is about, from 1; 0: none.
+  /// The request, from 1, that `end` is about; 0: the unit as a whole, or none.
+  uint32_t ended_at = 0;
   uint64_t rows = 0;       ///< Rows that the requests of the unit have sent or changed.
   bool is_merged = false;  ///< A request was executed on a row that it shares with others.
-  /// Requests that have met locks of other sessions, by their positions from 0.
+  /// The indexes of the requests that have met locks of other sessions.
   std::array<uint16_t, model::kUnitMetLocksMax> met_locks{};
   uint32_t met_locks_count = 0;
 
-  /// Notes that the request, counted from 0, has met a lock of another session.
+  /// Notes that the request with this index has met a lock of another session.
   void NoteMetLock(uint32_t request);
-  /// Whether it is noted that the request, counted from 0, has met a lock.
+  /// Whether it is noted that the request with this index has met a lock.
   bool HasMetLock(uint32_t request) const;
   /// Whether the unit has met a lock other than that of its named request's row.
   bool HasMetLockElsewhere() const;
 };
 
-/// Executes the request at the position `request` of Unit::requests, from 0, and appends its reply.
-/// If `appends` is false, no reply stays appended.
+/// Executes the request with the index `request` in Unit::requests, and appends its reply. Where
+/// `appends` is false, nothing stays appended.
 using ExecuteInUnit = std::function<engine::Outcome(uint32_t request, bool appends)>;
 
 /// Executes the unit: judges each request, then runs `body`, which calls RunRequests, and takes all
@@ -71,8 +73,8 @@ using ExecuteInUnit = std::function<engine::Outcome(uint32_t request, bool appen
 engine::Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& execute,
                             const std::function<engine::Outcome()>& body);
 
-/// Executes the requests one after the other; Unit::end and position say how the unit has ended.
-/// The outcome is that of the request at which it ended.
+/// Executes the requests one after the other; Unit::end and ended_at say how that has ended. The
+/// outcome is that of the request at which it ended.
 engine::Outcome RunRequests(Unit& unit, engine::Session& session, const ExecuteInUnit& execute);
 
 }  // namespace rowsocket::exec

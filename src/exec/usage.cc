@@ -166,7 +166,7 @@ void UsageBlock::AddTurn(const ItemRuns& runs, int64_t answered_ns) {
 void UsageBlock::AddUnit(const Unit& unit, const model::Account* account, bool is_error,
                          UsageCounts counts) {
   const bool has_failed = unit.end == Unit::End::kFailed;
-  const size_t failed = has_failed ? std::max(unit.position, 1u) - 1 : 0;
+  const size_t failed = has_failed ? std::max(unit.ended_at, 1u) - 1 : 0;
   for (size_t i = 0; i < unit.requests.size(); ++i) {
     const UnitRequest& one = unit.requests[i];
     ++CountOf(counts, Used::kRequests);

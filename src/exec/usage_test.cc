@@ -89,7 +89,7 @@ TEST_F(UsageTest, EachRequestOfAUnitCountsForItsOwnIndex) {
   unit.end = Unit::End::kStopped;
   AddTurn(block_, {items[1]}, 1500);
   unit.end = Unit::End::kFailed;
-  unit.position = 2;
+  unit.ended_at = 2;
   AddTurn(block_, {items[1]}, 1500);
   const Usage::Indexes indexes = usage_.indexes();
   const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});
@@ -116,10 +116,10 @@ TEST_F(UsageTest, AUnitWhoseCommitFailedHasChangedNothingAndIsAnError) {
   unit.end = Unit::End::kApplied;
   AddTurn(block_, {item}, 1500);
   unit.end = Unit::End::kStopped;
-  unit.position = 2;
+  unit.ended_at = 2;
   AddTurn(block_, {item}, 1500);
   unit.end = Unit::End::kApplied;
-  unit.position = 0;
+  unit.ended_at = 0;
   block_.AddWaited(item.item, ann_.account(), 2, /*is_error=*/true, 300, 400);
   const Usage::Indexes indexes = usage_.indexes();
   const UsageCounts& stock = indexes.at({"shop", "stock", "PRIMARY"});

@@ -30,7 +30,7 @@ void Fail(const model::Error& error, uint32_t position, Item* item) {
   item->kind = Item::Kind::kReply;
   item->error = error;
   item->unit->end = Unit::End::kFailed;
-  item->unit->position = position;
+  item->unit->ended_at = position;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void HandlerSocketFrontend::PrepareGroup(std::string_view lines, size_t count, b
     unit.requests[i] = {member.index, member.request, request.is_required};
     if (i != 0 && (unit.writes || !member.request.is_write())) continue;
     unit.writes = member.request.is_write();
-    unit.named = i;
+    unit.named_index = i;
     item->index = member.index;
     item->request = member.request;
   }
@@ -158,13 +158,13 @@ Outcome HandlerSocketFrontend::ExecuteGroup(const Item& item, engine::Session& s
 }
 
 void HandlerSocketFrontend::AppendNotApplied(const Unit& unit, base::Buffer& out) {
-  handlersocket::AppendGroupEnd(/*applied=*/false, unit.position, &out);
+  handlersocket::AppendGroupEnd(/*applied=*/false, unit.ended_at, &out);
   AppendNothingDone(unit, out);
 }
 
 void HandlerSocketFrontend::AppendGroupError(const Unit& unit, const model::Error& error,
                                              base::Buffer& out) {
-  handlersocket::AppendGroupError(error, unit.position, &out);
+  handlersocket::AppendGroupError(error, unit.ended_at, &out);
   AppendNothingDone(unit, out);
 }
 

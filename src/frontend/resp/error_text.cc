@@ -200,8 +200,8 @@ void AppendRespFailure(const RespWork& work, const exec::Unit* unit, const model
                        const model::Account* account, base::Buffer& out) {
   const RespCall* blamed = nullptr;
   for (const RespCall& call : work.calls) {
-    const bool is_it = unit != nullptr && unit->position != 0 && call.known_reply.empty() &&
-                       call.unit_request + 1 == unit->position;
+    const bool is_it = unit != nullptr && unit->ended_at != 0 && call.known_reply.empty() &&
+                       call.unit_request + 1 == unit->ended_at;
     if (is_it) blamed = &call;
   }
   if (error.ok()) {

@@ -71,7 +71,7 @@ void MakeRequestItem(std::span<RespCall> calls, bool is_exec, size_t commands, b
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
     if (is_named) {
       unit.writes = call.request.is_write();
-      unit.named = at;
+      unit.named_index = at;
       item->index = call.index;
       item->request = call.request;
     }

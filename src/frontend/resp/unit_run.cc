@@ -70,7 +70,7 @@ Outcome RespUnitRun::Run() {
   work_.bytes_read = 0;
   if (has_failed_watch_) {
     unit_.end = Unit::End::kStopped;
-    unit_.position = 0;
+    unit_.ended_at = 0;
     unit_.rows = 0;
     return {};
   }

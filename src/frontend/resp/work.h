@@ -106,10 +106,9 @@ struct RespCall {
   std::string_view database;   ///< The store's database that a string's key is in, in digits.
   engine::Index* index = nullptr;
   model::Request request;
-  std::string_view known_reply;  ///< The reply, if it is known without the engine; empty: the
-                                 ///< engine is asked.
-  uint32_t number = 1;           ///< The number of the call's command in its MULTI, from 1.
-  uint32_t unit_request = 0;     ///< The position of the call's request in its unit.
+  std::string_view known_reply;  ///< The reply, where no engine is asked; empty: it is asked.
+  uint32_t number = 1;           ///< Which command of the MULTI the call belongs to; from 1.
+  uint32_t unit_request = 0;     ///< The index of the call's request in its unit.
   bool is_first = true;          ///< The call has the first key of its command.
   bool is_last = true;           ///< The call has the last key of its command.
   bool repeats_key = false;      ///< MSETNX: an earlier call of the command has the same key.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/secret.h"
+#include "engine/session.h"
 #include "exec/frontend.h"
 #include "exec/token_book.h"
 #include "model/health.h"

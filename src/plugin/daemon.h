@@ -1,5 +1,8 @@
-// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says about it. This is
-// the one composition root of the library: it puts sessions, lane, ports and frontends together.
+// A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says of the plugin.
+// This is the one composition root of the library: it puts sessions, lane, ports and frontends
+// together. Besides what daemon.cc shares between plugins, one for the process are the connection
+// book (exec::ConnectionBook::Shared), the keyspaces (SharedKeyspaces::Get), and in
+// exec/token_book.cc for how long tokens are kept, and when a purge of them last lost its turn.
 //
 // Flow: the server calls Init and Deinit; Init makes the descriptor's protocol, and a Running from
 //       what the protocol wants.

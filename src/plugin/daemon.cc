@@ -233,13 +233,17 @@ int Daemon::Deinit() {
 void Daemon::StopLater(std::unique_ptr<Running> stopping) {
   stopping->BeginStop();
   const char* const name = descriptor_.name;
+  // Without a thread to end it, `running` stays as long as the server: its destructor waits.
+  Running* const running = stopping.release();
   try {
-    std::thread([name, running = std::move(stopping)]() mutable {
-      running.reset();
+    std::thread([name, running] {
+      std::unique_ptr<Running>(running).reset();
       engine::server::LogNote("%s has stopped", name);
     }).detach();
   } catch (const std::exception&) {  // std::system_error, or std::bad_alloc.
-    engine::server::LogWarning("no thread can be had to stop %s: it was waited for", name);
+    engine::server::LogWarning(
+        "no thread can be had to stop %s: some of its threads are left until the server ends",
+        name);
   }
 }
 

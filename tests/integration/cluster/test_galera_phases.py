@@ -8,6 +8,7 @@ import pytest
 
 import hs
 from load import processes, worker_ids
+from nothreads import NoThreads
 from server import wait_until
 
 pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours, pytest.mark.slow]
@@ -145,3 +146,34 @@ def test_a_commit_under_way_in_a_node_that_is_cut_off_is_not_answered(cluster, t
         node.reconnect()
     cluster.wait_until_equal(f"{tables}.t", f"{tables}.other")
     assert session.value(f"SELECT v FROM {tables}.t") in (b"99", b"100")
+
+
+def test_uninstall_waits_for_no_worker_where_no_thread_can_be_had(make_cluster, tmp_path, monkeypatch):
+    """A worker's commit is ordered behind UNINSTALL, and ends after it."""
+    no_threads = NoThreads(tmp_path)
+    for name, value in no_threads.environment.items():
+        monkeypatch.setenv(name, value)
+    cluster = make_cluster("galera", nodes=2)
+    node, session = cluster[1], cluster[1].sql()
+    for statement in ("CREATE DATABASE s", "CREATE TABLE s.t (id INT PRIMARY KEY, v INT)",
+                      "CREATE TABLE s.other (id INT PRIMARY KEY AUTO_INCREMENT)", "INSERT INTO s.t VALUES (1, 100)"):
+        session.run(statement)
+    cluster.wait_until_equal("s.t")
+    index = node.hs_wr().opened("s", "t", "PRIMARY", "v", None)
+    admin = node.sql(read_timeout=60)
+    leaving = threading.Thread(target=admin.run, args=["UNINSTALL SONAME 'rowsocket'"])
+    with contextlib.ExitStack() as threads_run_out:
+        with held_before_its_place(cluster, "s"):
+            leaving.start()
+            wait_until(lambda: any(row["state"] == "Waiting to execute in isolation" for row in processes(session)), 30,
+                       "UNINSTALL has its place in the order")
+            index.client.send(index.id, "=", 1, 1, 1, 0, "-", 1)
+            wait_until(lambda: committing(session), 30, "a commit under way")
+            threads_run_out.enter_context(no_threads.refused())
+        leaving.join(30)
+    assert not leaving.is_alive()
+    assert "no thread can be had to stop handlersocket: some of its threads are left" in node.log()
+    admin.run("INSTALL SONAME 'rowsocket'")
+    cluster.wait_until_equal("s.t")
+    wait_until(lambda: node.hs_wr().request("H", "write") == hs.OK, 20, "the node serves again")
+    node.stop()

@@ -426,7 +426,7 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
 
 bool RespFrontend::MayShareRow(const Item& item, engine::Session& session) const {
   const RespWork& work = RespWorkOf(item);
-  return work.calls.empty() || !IsOfNoRow(work.calls[0], session);
+  return work.calls.empty() || !NoRowCanHaveKey(work.calls[0], session);
 }
 
 bool RespFrontend::MayConcern(const Item& item, const exec::WriteSet& writes) const {

@@ -484,9 +484,9 @@ TEST(RespKeyTest, TablesIndexesAndParts) {
 }
 
 TEST(RespKeyTest, NumbersAreWrittenAsTheServerWritesThem) {
-  for (const char* text : {"0", "7", "-7", "10"}) EXPECT_FALSE(IsOtherNumber(text)) << text;
+  for (const char* text : {"0", "7", "-7", "10"}) EXPECT_FALSE(IsUncanonicalNumber(text)) << text;
   for (const char* text : {"", "007", "+7", "7.0", "-0", "-", " 7", "x"})
-    EXPECT_TRUE(IsOtherNumber(text)) << text;
+    EXPECT_TRUE(IsUncanonicalNumber(text)) << text;
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& a
   return true;
 }
 
-bool IsOtherNumber(std::string_view text) {
+bool IsUncanonicalNumber(std::string_view text) {
   if (text.empty()) return true;
   if (text == "0") return false;
   if (text.front() == '-') text.remove_prefix(1);

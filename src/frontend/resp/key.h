@@ -30,8 +30,8 @@ void ParseRespParts(std::string_view text, base::Arena& arena, RespKey* key);
 /// one; empty: there is none.
 bool ParseRespKey(std::string_view text, std::string_view schema, base::Arena& arena, RespKey* key);
 
-/// Whether the text is a number that the server would write in another way (`007`, `+7`, `7.0`), so
-/// that no row of a numeric key has it.
-bool IsOtherNumber(std::string_view text);
+/// Whether the text is a number that the server would write otherwise (`007`, `+7`, `7.0`), so that
+/// no row of a numeric key has it.
+bool IsUncanonicalNumber(std::string_view text);
 
 }  // namespace rowsocket::frontend

@@ -148,20 +148,21 @@ bool IsFilledUp(std::string_view text, const engine::ColumnFacts& column) {
 }
 
 /// Whether no row can have the key, because a number in it is not written as the server writes it.
-/// The engine is asked for the columns' types only if a part looks like such a number.
-bool HasOtherNumber(const RespCall& call, engine::Session& session) {
+/// The engine is asked for the columns' types only where a part looks like such a number.
+bool KeyHasUncanonicalNumber(const RespCall& call, engine::Session& session) {
   static constexpr std::string_view kOfNumbers = "0123456789+-.eE \t\n\v\f\r";
-  const auto is_other = [](const Value& part) {
+  const auto is_uncanonical = [](const Value& part) {
     const std::string_view text = part.text();
-    return IsOtherNumber(text) && text.find_first_not_of(kOfNumbers) == std::string_view::npos;
+    return IsUncanonicalNumber(text) &&
+           text.find_first_not_of(kOfNumbers) == std::string_view::npos;
   };
-  if (std::none_of(call.key.parts.begin(), call.key.parts.end(), is_other)) return false;
+  if (std::none_of(call.key.parts.begin(), call.key.parts.end(), is_uncanonical)) return false;
   engine::IndexFacts facts;
   if (!session.Inspect(*call.index, &facts).ok()) return false;
   for (size_t i = 0; i < call.key.parts.size() && i < facts.key.size(); ++i) {
     const bool is_integer = facts.key[i].kind == engine::ColumnFacts::Kind::kInteger;
     if (!is_integer || IsFilledUp(call.key.parts[i].text(), facts.key[i])) continue;
-    if (is_other(call.key.parts[i])) return true;
+    if (is_uncanonical(call.key.parts[i])) return true;
   }
   return false;
 }
@@ -435,18 +436,18 @@ Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
 
 }  // namespace
 
-bool IsOfNoRow(const RespCall& call, engine::Session& session) {
-  return call.is_string ? call.key_cannot_exist : HasOtherNumber(call, session);
+bool NoRowCanHaveKey(const RespCall& call, engine::Session& session) {
+  return call.is_string ? call.key_cannot_exist : KeyHasUncanonicalNumber(call, session);
 }
 
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.image != nullptr) {
-    return ExecuteWatch(work, call, /*may_be_there=*/!IsOfNoRow(call, session), session, out);
+    return ExecuteWatch(work, call, /*may_be_there=*/!NoRowCanHaveKey(call, session), session, out);
   }
   if (call.is_string) return ExecuteString(work, call, session, out);
-  if (HasOtherNumber(call, session)) {
+  if (KeyHasUncanonicalNumber(call, session)) {
     const bool only_removes = call.verb == Verb::kHDel && call.script == RespScript::kNone;
     if (ChangesFields(call.verb) && !only_removes) {
       return RefuseWith(work,

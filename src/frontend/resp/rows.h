@@ -17,11 +17,10 @@ namespace rowsocket::frontend {
 void NameColumns(const RespCall& call, engine::IndexNames* names);
 /// Makes the request of a call whose index is open. Returns an empty text, or an error.
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena);
-/// Whether no row can have the call's key: its columns cannot hold the key, or a number in it is
-/// not written as the server writes it. Such a key is answered without the engine.
-bool IsOfNoRow(const RespCall& call, engine::Session& session);
-/// Executes the call and appends its reply; a command with several keys gets its reply with the
-/// last one.
+/// Whether no row can have the call's key, because its columns cannot hold the key, or because a
+/// number in it is not written as the server writes it. Of such keys the engine is asked nothing.
+bool NoRowCanHaveKey(const RespCall& call, engine::Session& session);
+/// Executes the call and appends its reply; of several keys, the reply comes with the last one.
 engine::Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                             engine::Session& session, base::Buffer& out);
 

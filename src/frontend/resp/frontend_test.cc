@@ -224,8 +224,9 @@ TEST(RespScriptsTest, OneClientDoesNotTakeTheScriptsOfOthersAway) {
   RespScripts scripts;
   std::string sha1;
   for (size_t i = 0; i < 2 * model::kRespScriptsMax; ++i) {
-    ASSERT_EQ(RespScript::kAdd, scripts.Load(add + std::string(i + 1, ' '), &sha1));
-    ASSERT_EQ(RespScript::kAdd, scripts.Find(sha1)) << "what was brought last is known";
+    ASSERT_EQ(RespScript::kSetIfAbsentOrNil, scripts.Load(add + std::string(i + 1, ' '), &sha1));
+    ASSERT_EQ(RespScript::kSetIfAbsentOrNil, scripts.Find(sha1))
+        << "what was brought last is known";
   }
   EXPECT_EQ(RespScript::kNone, scripts.Find(Sha1(add + " "))) << "and the oldest is not";
 }

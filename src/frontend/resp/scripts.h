@@ -30,19 +30,19 @@ enum class RespScript : uint8_t {
   kRelease,
   /// Lets the key expire in the second argument's milliseconds if it holds the lock token;
   /// answers 1 or 0.
-  kReacquire,
-  /// Lets the key expire in the second argument's seconds if it holds the lock token; answers 1
+  kExpireIfHeldInMs,
+  /// Lets the key expire in the second argument's seconds where it holds the lock token; answers 1
   /// or 0.
-  kRefresh,
-  /// Lets the key expire in the second argument's milliseconds, added to the time left if the third
-  /// argument is 0, if it holds the lock token and expires; answers 1 or 0.
+  kExpireIfHeldInS,
+  /// Lets the key expire in the second argument's milliseconds, added to the time that is left
+  /// where the third argument is 0, if it holds the lock token and expires; answers 1 or 0.
   kExtend,
-  /// Sets the value for the second argument's seconds if the key is absent; answers `OK` or nil.
-  kAdd,
-  /// Sets the value for the second argument's milliseconds if the key is absent; answers `OK` or
+  /// Sets the value for the second argument's seconds where the key is absent; answers `OK` or nil.
+  kSetIfAbsentOrNil,
+  /// Sets the value for the second argument's milliseconds where the key is absent; answers `OK` or
   /// nil.
-  kAddForMs,
-  /// Deletes the key if it holds the lock token; answers 1, 0, or -1 if the key is absent.
+  kSetIfAbsentOrNilForMs,
+  /// Deletes the key where it holds the lock token; answers 1, 0, or -1 where the key is absent.
   kReleaseIfThere,
   /// Sets the value for the second argument's milliseconds if the key is absent; answers 1 or 0.
   kSetIfAbsentForMs,
@@ -88,8 +88,8 @@ enum class RespScript : uint8_t {
   kReleaseOrNil,
   /// Lets the key expire in the second argument's milliseconds if it holds the lock token;
   /// answers 1 or nil.
-  kReacquireOrNil,
-  /// Sets the lock token if the key is absent; if the key is absent or holds the lock token,
+  kExpireIfHeldInMsOrNil,
+  /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
   /// lets it expire in the second argument's milliseconds; answers 1 or nil.
   kExtendOrAcquireOrNil,
   // Scripts that do what one command does (WordsOf), and answer as that command does:
@@ -136,10 +136,10 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kFieldCompareAndSet:
       return 3;
     case RespScript::kNone:
-    case RespScript::kReacquire:
-    case RespScript::kRefresh:
-    case RespScript::kAdd:
-    case RespScript::kAddForMs:
+    case RespScript::kExpireIfHeldInMs:
+    case RespScript::kExpireIfHeldInS:
+    case RespScript::kSetIfAbsentOrNil:
+    case RespScript::kSetIfAbsentOrNilForMs:
     case RespScript::kSetIfAbsentForMs:
     case RespScript::kExtendOrAcquire:
     case RespScript::kSetIfEquals:
@@ -147,7 +147,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kIncrAndExpire:
     case RespScript::kCompareAndSet:
     case RespScript::kCompareNumberAndSet:
-    case RespScript::kReacquireOrNil:
+    case RespScript::kExpireIfHeldInMsOrNil:
     case RespScript::kExtendOrAcquireOrNil:
     case RespScript::kGetSetForMs:
     case RespScript::kPExpire:
@@ -166,8 +166,8 @@ constexpr RespScript WithoutNil(RespScript script) {
   switch (script) {
     case RespScript::kReleaseOrNil:
       return RespScript::kRelease;
-    case RespScript::kReacquireOrNil:
-      return RespScript::kReacquire;
+    case RespScript::kExpireIfHeldInMsOrNil:
+      return RespScript::kExpireIfHeldInMs;
     case RespScript::kExtendOrAcquireOrNil:
       return RespScript::kExtendOrAcquire;
     default:
@@ -199,13 +199,13 @@ constexpr bool OnlyUpdates(RespScript script) {
 }
 /// Whether an expiry in the past is an error, as in SET, instead of a deletion.
 constexpr bool ExpiresLater(RespScript script) {
-  return script == RespScript::kAdd || script == RespScript::kAddForMs ||
+  return script == RespScript::kSetIfAbsentOrNil || script == RespScript::kSetIfAbsentOrNilForMs ||
          script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
          Swaps(script) || CountsInWindow(script);
 }
 /// Whether the script sets its value only if the key is absent.
 constexpr bool SetsIfAbsent(RespScript script) {
-  return script == RespScript::kAdd || script == RespScript::kAddForMs ||
+  return script == RespScript::kSetIfAbsentOrNil || script == RespScript::kSetIfAbsentOrNilForMs ||
          script == RespScript::kSetIfAbsentForMs;
 }
 /// Whether the script adds to a number whose expiry stays as it is.

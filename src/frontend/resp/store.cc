@@ -162,7 +162,8 @@ std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
   command.only_if_absent = SetsIfAbsent(call.script);
   if (ArgumentsMin(call.script) == 1) return {};
   command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
-  const bool is_seconds = call.script == RespScript::kAdd || call.script == RespScript::kRefresh;
+  const bool is_seconds =
+      call.script == RespScript::kSetIfAbsentOrNil || call.script == RespScript::kExpireIfHeldInS;
   return SetExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
 }
 
@@ -217,9 +218,9 @@ void SetStringEditRights(const RespCall& call, base::Arena& arena, model::Edit* 
   const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
                             verb == Verb::kMoveRemove || call.script == RespScript::kRelease ||
                             call.script == RespScript::kReleaseIfThere;
-  const bool extends = call.script == RespScript::kReacquire ||
-                       call.script == RespScript::kRefresh || call.script == RespScript::kExtend ||
-                       call.script == RespScript::kExtendOrAcquire;
+  const bool extends =
+      call.script == RespScript::kExpireIfHeldInMs || call.script == RespScript::kExpireIfHeldInS ||
+      call.script == RespScript::kExtend || call.script == RespScript::kExtendOrAcquire;
   edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
   edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx &&
                       !OnlyUpdates(call.script)) ||
@@ -306,7 +307,8 @@ void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange&
     case Verb::kPersist:
       return resp::AppendInteger(change.done(), &out);
     case Verb::kEval:
-      if (call.script != RespScript::kAdd && call.script != RespScript::kAddForMs)
+      if (call.script != RespScript::kSetIfAbsentOrNil &&
+          call.script != RespScript::kSetIfAbsentOrNilForMs)
         return AppendOfScript(work.version, call, change, out);
       break;
     case Verb::kMSet:

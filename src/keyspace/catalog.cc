@@ -47,7 +47,7 @@ ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
   definition.table = keyspace.table;
   definition.index = keyspace.index.empty() ? "PRIMARY" : keyspace.index;
   definition.expire_time_column = keyspace.expires;
-  definition.only_expires = true;
+  definition.is_expiring_rows = true;
   return definition;
 }
 
@@ -59,7 +59,7 @@ ContainerDefinition ExpiryOfStore() {
   definition.table = kStoreTable;
   definition.index = "PRIMARY";
   definition.expire_time_column = "expires";
-  definition.only_expires = definition.is_store = true;
+  definition.is_expiring_rows = definition.is_store = true;
   return definition;
 }
 
@@ -77,10 +77,10 @@ std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) con
   return found != containers.end() && (*found)->name() == name ? *found : nullptr;
 }
 
-std::shared_ptr<const Container> Snapshot::FindExpiring(std::string_view name) const {
-  const auto found = std::find_if(expiring.begin(), expiring.end(),
+std::shared_ptr<const Container> Snapshot::FindExpiringRows(std::string_view name) const {
+  const auto found = std::find_if(expiring_rows.begin(), expiring_rows.end(),
                                   [&](const auto& one) { return one->name() == name; });
-  return found != expiring.end() ? *found : nullptr;
+  return found != expiring_rows.end() ? *found : nullptr;
 }
 
 const Keyspace* Snapshot::FindKeyspace(std::string_view key) const {
@@ -97,7 +97,7 @@ void Snapshot::MakeKeyspaces() {
     if (keyspace.prefix.empty()) continue;
     const bool is_value = keyspace.kind == KeyspaceDefinition::Kind::kValue;
     keyspaces_[keyspace.prefix] = {
-        &keyspace, is_value ? Find(keyspace.container) : FindExpiring(TitleOf(keyspace)).get()};
+        &keyspace, is_value ? Find(keyspace.container) : FindExpiringRows(TitleOf(keyspace)).get()};
     prefix_lengths_.push_back(keyspace.prefix.size());
   }
   std::sort(prefix_lengths_.begin(), prefix_lengths_.end(), std::greater<>());
@@ -181,14 +181,15 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
   }
   std::sort(made->containers.begin(), made->containers.end(),
             [](const auto& a, const auto& b) { return a->name() < b->name(); });
-  const auto add_expiring = [&](const ContainerDefinition& definition) {
-    made->expiring.push_back(MakeOne(session, definition, old.FindExpiring(definition.name),
-                                     made->config.options, &has_changed));
+  const auto add_expiring_rows = [&](const ContainerDefinition& definition) {
+    made->expiring_rows.push_back(MakeOne(session, definition,
+                                          old.FindExpiringRows(definition.name),
+                                          made->config.options, &has_changed));
   };
   for (const KeyspaceDefinition& keyspace : made->config.keyspaces) {
-    if (Expires(keyspace)) add_expiring(ExpiryOf(keyspace));
+    if (Expires(keyspace)) add_expiring_rows(ExpiryOf(keyspace));
   }
-  if (follows_store_.load(std::memory_order_relaxed)) add_expiring(ExpiryOfStore());
+  if (follows_store_.load(std::memory_order_relaxed)) add_expiring_rows(ExpiryOfStore());
   return has_changed || made->containers.size() != old.containers.size();
 }
 
@@ -251,14 +252,14 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
     Log("container " + container->name() +
         (container->usable() ? " is in use" : " is disabled: " + container->problem));
   }
-  for (const auto& expiring : made.expiring) {
-    // Commands on strings report themselves what is wrong with the store, or that there is none.
-    if (expiring->definition.is_store) continue;
-    const auto before = old.FindExpiring(expiring->name());
+  for (const auto& rows : made.expiring_rows) {
+    // Commands on strings say by themselves what is wrong with the store, or that there is none.
+    if (rows->definition.is_store) continue;
+    const auto before = old.FindExpiringRows(rows->name());
     report(before != nullptr ? before->problem : std::string(),
-           expiring->usable()
+           rows->usable()
                ? std::string()
-               : "rowsocket.keyspaces: " + expiring->name() + " is disabled: " + expiring->problem);
+               : "rowsocket.keyspaces: " + rows->name() + " is disabled: " + rows->problem);
   }
   for (const KeyspaceDefinition& keyspace : made.config.keyspaces) {
     const std::string was = WhyUnusable(keyspace, old), is = WhyUnusable(keyspace, made);

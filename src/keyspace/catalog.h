@@ -39,17 +39,16 @@ struct Snapshot {
   uint64_t version = 0;
   Config config;
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
-  const Container* first = nullptr;  ///< The container of keys that name none: `default`, or the
-                                     ///< first one.
-  /// Containers that only say when rows expire: those of RESP's keyspaces, and those of its store.
-  /// Each is named by its title, such as that of a keyspace; no memcached key can name it.
-  std::vector<std::shared_ptr<const Container>> expiring;
+  const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
+  /// The rows of RESP's keyspaces that expire, and those of its store: containers without values.
+  /// The name of each is its title, such as a keyspace's; no memcached key can name it.
+  std::vector<std::shared_ptr<const Container>> expiring_rows;
 
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
 
-  /// The container that says when rows of the keyspace expire; null: they do not.
-  std::shared_ptr<const Container> FindExpiring(std::string_view name) const;
+  /// Null: the rows of the keyspace do not expire.
+  std::shared_ptr<const Container> FindExpiringRows(std::string_view name) const;
 
   /// The keyspace with the longest prefix of the key; null: no prefix fits.
   const Keyspace* FindKeyspace(std::string_view key) const;

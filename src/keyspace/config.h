@@ -22,9 +22,9 @@ inline constexpr std::string_view kRowsocketSchema = "rowsocket";
 /// The table of kRowsocketSchema with RESP's strings, except those that are items of a container.
 inline constexpr std::string_view kStoreTable = "store";
 
-/// A row of `containers`; NULL is empty.
+/// A row of `containers`, or what stands for one where `is_expiring_rows`; NULL is empty.
 struct ContainerDefinition {
-  std::string name;  ///< The title, if `only_expires`.
+  std::string name;  ///< Where `is_expiring_rows`: the title.
   std::string db;
   std::string table;
   std::string key_columns;
@@ -33,10 +33,10 @@ struct ContainerDefinition {
   std::string cas_column;
   std::string expire_time_column;
   std::string index;
-  /// Made for the rows of a keyspace or for RESP's store, and not by a row of `containers`: the
-  /// container has a key and a time of expiry, and no value.
-  bool only_expires = false;
-  bool is_store = false;  ///< RESP's store: its expiry is in milliseconds, where 0 is a moment.
+  /// Of rows that expire, those of a keyspace or of RESP's store, and of no row of `containers`:
+  /// the container has a key and a time of expiry, and no value.
+  bool is_expiring_rows = false;
+  bool is_store = false;  ///< RESP's store: expiry is in milliseconds, in which 0 is a moment.
 
   friend bool operator==(const ContainerDefinition&, const ContainerDefinition&) = default;
 };

@@ -30,7 +30,7 @@ class Maker {
   /// Makes the container; what is wrong with the definition goes into Container::problem. An
   /// outcome that is not ok says why the table, or an index of it, could not be opened.
   Outcome Make() {
-    if (definition_.only_expires) return MakeExpiring();
+    if (definition_.is_expiring_rows) return MakeExpiringRows();
     key_columns_ = SplitNames(definition_.key_columns, kColumnSeparators);
     value_columns_ = SplitNames(definition_.value_columns, kColumnSeparators);
     if (!CheckNames() || !CheckSeparator()) return {};
@@ -42,11 +42,11 @@ class Maker {
   }
 
  private:
-  Outcome MakeExpiring() {
+  Outcome MakeExpiringRows() {
     Outcome outcome = OpenRows();
     if (outcome.ok() && container_.usable()) outcome = Look();
     if (!outcome.ok() || !container_.usable()) return outcome;
-    if (!CheckExpiringKey() || !CheckExpiry()) return {};
+    if (!CheckKeyOfExpiringRows() || !CheckExpiry()) return {};
     container_.values = 0;
     container_.full_layout = {.expiry = 0, .value = 1, .columns = 1};
     outcome = Open({definition_.expire_time_column}, &container_.full_index);
@@ -152,7 +152,7 @@ class Maker {
         return;
       case ErrorCode::kIdxnum:
         Wrong(TableName() + " has no index " + definition_.index +
-              (definition_.only_expires ? "" : " (unique_idx_name_on_key)"));
+              (definition_.is_expiring_rows ? "" : " (unique_idx_name_on_key)"));
         return;
       default:
         break;
@@ -187,8 +187,8 @@ class Maker {
     return true;
   }
 
-  /// Accepts a key of any columns, because a row is found by its key as SQL's `=` finds it.
-  bool CheckExpiringKey() {
+  /// Any columns will do: a row is found by its key as SQL's `=` finds it.
+  bool CheckKeyOfExpiringRows() {
     if (!CheckIndex()) return false;
     const engine::IndexFacts& facts = container_.pin->facts;
     const std::string& expiry = definition_.expire_time_column;
@@ -287,7 +287,7 @@ class Maker {
   bool CheckExpiry() {
     if (definition_.expire_time_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.expire_time_column);
-    const std::string title = (definition_.only_expires ? "column " : "expire_time_column ") +
+    const std::string title = (definition_.is_expiring_rows ? "column " : "expire_time_column ") +
                               definition_.expire_time_column;
     if (column.is_generated) return Wrong(title + " is generated");
     container_.expiry_is_nullable = column.is_nullable;

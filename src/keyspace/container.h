@@ -117,7 +117,7 @@ struct Container {
   const std::string& name() const { return definition.name; }
   /// The name, after the kind of thing that it names.
   std::string title() const {
-    return definition.only_expires ? definition.name : "container " + definition.name;
+    return definition.is_expiring_rows ? definition.name : "container " + definition.name;
   }
   bool usable() const { return problem.empty(); }
 };

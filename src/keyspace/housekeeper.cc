@@ -101,8 +101,9 @@ bool Housekeeper::Round(engine::Session& session) {
   keyspaces_.ForgetFlushes();
   bool has_more = false;
   std::erase_if(upkeep_, [&](const auto& each) {
-    const auto& [only_expires, name] = each.first;
-    const auto found = only_expires ? snapshot->FindExpiring(name) : snapshot->FindShared(name);
+    const auto& [is_expiring_rows, name] = each.first;
+    const auto found =
+        is_expiring_rows ? snapshot->FindExpiringRows(name) : snapshot->FindShared(name);
     return found == nullptr;
   });
   EndFlushIfItIsOver();
@@ -122,10 +123,9 @@ bool Housekeeper::Round(engine::Session& session) {
       has_more = PurgeRowsOfOneTick(session, *container, rules->containers) || has_more;
     }
   }
-  for (const auto& expiring : snapshot->expiring) {
+  for (const auto& rows : snapshot->expiring_rows) {
     if (stopping_ || !no_housekeeping.empty()) break;
-    if (expiring->usable())
-      has_more = PurgeRowsOfOneTick(session, *expiring, rules->resp) || has_more;
+    if (rows->usable()) has_more = PurgeRowsOfOneTick(session, *rows, rules->resp) || has_more;
   }
   return has_more;
 }

@@ -82,7 +82,7 @@ class Housekeeper {
   bool Round(engine::Session& session);
   std::shared_ptr<const HousekeeperRules> Rules();
   Upkeep& UpkeepOf(const Container& container) {
-    return upkeep_[{container.definition.only_expires, container.name()}];
+    return upkeep_[{container.definition.is_expiring_rows, container.name()}];
   }
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* upkeep);
@@ -98,8 +98,8 @@ class Housekeeper {
 
   Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;
-  /// By ContainerDefinition::only_expires and the name, because a container may be given a name
-  /// that is also the title of a keyspace.
+  /// By ContainerDefinition::is_expiring_rows and the name: whoever names a container may give it
+  /// the title of a keyspace.
   std::map<std::pair<bool, std::string>, Upkeep> upkeep_;
 
   /// The flush that is under way, on a thread of its own, because it may wait for a row.

@@ -16,7 +16,7 @@ using Verb = RespVerb;
 RespCallOpener::Found RespCallOpener::Find(RespCall& call, const model::Account* account,
                                            base::Arena& arena, std::string* error) {
   const bool has_index =
-      call.container != nullptr || (call.scan != nullptr && call.expiring_container != nullptr);
+      call.container != nullptr || (call.scan != nullptr && call.expiring_rows != nullptr);
   if (!has_index) {
     const RespShape* const known = finder_.Find(call, requests_.repeats());
     if (known == nullptr) return Found::kNo;

@@ -15,12 +15,12 @@ bool HasFields(const RespCall& call) {
 }  // namespace
 
 bool IsExpiry(const RespCall& call, std::string_view column) {
-  return call.expiring_container != nullptr &&
-         IsWord(column, Lower(call.expiring_container->definition.expire_time_column));
+  return call.expiring_rows != nullptr &&
+         IsWord(column, Lower(call.expiring_rows->definition.expire_time_column));
 }
 
 size_t ExpiryColumnAt(const RespCall& call) {
-  if (call.expiring_container == nullptr) return kNoColumn;
+  if (call.expiring_rows == nullptr) return kNoColumn;
   const auto& columns = call.index->names().columns;
   const auto found = std::find_if(columns.rbegin(), columns.rend(), [&](const std::string& column) {
     return IsExpiry(call, column);
@@ -29,8 +29,7 @@ size_t ExpiryColumnAt(const RespCall& call) {
 }
 
 bool IsExpired(const RespCall& call, const model::Value& cell) {
-  return call.expiring_container != nullptr &&
-         keyspace::ExpiryFromCell(cell) <= call.keyspaces->NowMs();
+  return call.expiring_rows != nullptr && keyspace::ExpiryFromCell(cell) <= call.keyspaces->NowMs();
 }
 
 std::string WhyNoExpiry(const keyspace::Keyspace& keyspace, bool may_name_tables) {
@@ -50,7 +49,7 @@ bool IsHidden(const RespCall& call, std::string_view column) {
 
 bool HideFields(RespCall* call) {
   const Verb verb = call->verb;
-  if ((!HasFields(*call) && call->expiring_container == nullptr) || !NamesFields(verb)) return true;
+  if ((!HasFields(*call) && call->expiring_rows == nullptr) || !NamesFields(verb)) return true;
   const auto& arguments = call->arguments;
   const size_t end = EndOfFields(verb, arguments.size());
   for (size_t i = 2; i < end; i += StepOfFields(verb)) {
@@ -66,7 +65,7 @@ bool MayLackFields(const RespCall& call) {
 }
 
 void ShowFields(const RespCall& call, bool all, engine::IndexNames* names) {
-  if (!HasFields(call) && call.expiring_container == nullptr) return;
+  if (!HasFields(call) && call.expiring_rows == nullptr) return;
   if (all && HasFields(call)) {
     names->lists = engine::IndexNames::Lists::kNamed;
     names->columns = call.keyspace->fields;

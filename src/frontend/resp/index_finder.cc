@@ -43,9 +43,9 @@ void WriteShape(const RespCall& call, std::string* shape) {
     AppendSized(std::to_string(call.keyspace->fields.size()), shape);
     for (const std::string& field : call.keyspace->fields) AppendSized(field, shape);
   }
-  shape->push_back(call.expiring_container != nullptr ? 'e' : '.');
-  if (call.expiring_container != nullptr)
-    AppendSized(call.expiring_container->definition.expire_time_column, shape);
+  shape->push_back(call.expiring_rows != nullptr ? 'e' : '.');
+  if (call.expiring_rows != nullptr)
+    AppendSized(call.expiring_rows->definition.expire_time_column, shape);
   const Verb verb = call.verb;
   if (!NamesFields(verb)) return;
   const size_t end = EndOfFields(verb, call.arguments.size());
@@ -62,7 +62,7 @@ void WriteShape(const RespCall& call, std::string* shape) {
 
 /// Whether the shape of the call depends only on its command and the table of its key.
 bool IsPlain(const RespCall& call) {
-  return !call.is_string && call.keyspace == nullptr && call.expiring_container == nullptr &&
+  return !call.is_string && call.keyspace == nullptr && call.expiring_rows == nullptr &&
          !call.skips_unknown;
 }
 

@@ -113,7 +113,7 @@ bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, boo
   if (!definition.expires.empty()) {
     const std::string wrong = WhyNoExpiry(keyspace, may_name_tables);
     if (!wrong.empty()) return Fail(wrong, error);
-    call->expiring_container = keyspace.container;
+    call->expiring_rows = keyspace.container;
     call->keyspaces = settings_.keyspaces;
   }
   if (HideFields(call)) return true;

@@ -34,7 +34,7 @@ std::span<const std::string_view> PairsOf(const RespCall& call) {
 bool IsRowChange(const RespCall& call) {
   const Verb verb = call.verb;
   return ChangesFields(verb) ||
-         (call.expiring_container != nullptr &&
+         (call.expiring_rows != nullptr &&
           (verb == Verb::kDel || verb == Verb::kExpire || verb == Verb::kPersist));
 }
 
@@ -58,7 +58,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
   // The column of expiry, the last one, is set only if a row is made.
   const bool leaves_expiry =
-      call.expiring_container != nullptr && ChangesFields(verb) && !edit.may_insert;
+      call.expiring_rows != nullptr && ChangesFields(verb) && !edit.may_insert;
   edit.may_update = columns.first(columns.size() - (leaves_expiry ? 1 : 0));
 }
 
@@ -90,7 +90,7 @@ Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellC
 
 void RespRowChange::PutExpiry(int64_t at_ms) {
   Put(static_cast<uint32_t>(expiry_at_),
-      keyspace::ExpiryToCell(at_ms, *call_.expiring_container, &expiry_text_));
+      keyspace::ExpiryToCell(at_ms, *call_.expiring_rows, &expiry_text_));
 }
 
 void RespRowChange::Touch(std::span<const Value> row) {

@@ -358,9 +358,9 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
   NameFields(call, names);
   // If all columns are listed, the column of expiry is among them.
   const bool adds =
-      call.expiring_container != nullptr && names->lists == engine::IndexNames::Lists::kNamed;
-  if (adds) names->columns.push_back(call.expiring_container->definition.expire_time_column);
-  // A new value in a column of the key would turn the row into that of another key.
+      call.expiring_rows != nullptr && names->lists == engine::IndexNames::Lists::kNamed;
+  if (adds) names->columns.push_back(call.expiring_rows->definition.expire_time_column);
+  // Another value in a column of the key would make another key's row of it.
   if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNamedOutsideKey;
 }
 
@@ -371,11 +371,11 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   if (call.is_string) return PrepareString(call, arena);
   if (call.key.has_wrong_escape)
     return "NOROW a backslash in a key stands before a colon or a backslash";
-  if (call.verb == Verb::kExpire && call.expiring_container == nullptr) {
+  if (call.verb == Verb::kExpire && call.expiring_rows == nullptr) {
     return "NOTSERVED rows of this key have no expiry: rowsocket.keyspaces may name a column of it "
            "(expires)";
   }
-  if (call.expiring_container != nullptr && ExpiryColumnAt(call) == kNoColumn) {
+  if (call.expiring_rows != nullptr && ExpiryColumnAt(call) == kNoColumn) {
     return "NOSTORE the column of expiry of this prefix is not in its table";
   }
   const auto parts = static_cast<uint32_t>(call.key.parts.size());

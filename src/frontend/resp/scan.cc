@@ -84,9 +84,9 @@ std::string Behind(std::string_view prefix) {
 /// The position of the key's first part among the scanned columns: after the expiry, if there is
 /// one.
 size_t KeyBegin(const RespCall& call) {
-  const keyspace::Container* const expiring =
-      call.container != nullptr ? call.container : call.expiring_container;
-  return expiring == nullptr || expiring->expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
+  const keyspace::Container* const rows =
+      call.container != nullptr ? call.container : call.expiring_rows;
+  return rows == nullptr || rows->expiry == keyspace::ExpiryKind::kNone ? 0 : 1;
 }
 
 /// Whether the first of the scanned columns says that the row has expired.
@@ -309,11 +309,10 @@ std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* k
     if (!call->is_string) {
       call->key = {definition.db, definition.table, definition.index, {}};
       if (definition.expires.empty()) return {};
-      call->expiring_container = keyspace->container;
-      const bool is_usable =
-          call->expiring_container != nullptr && call->expiring_container->usable();
+      call->expiring_rows = keyspace->container;
+      const bool is_usable = call->expiring_rows != nullptr && call->expiring_rows->usable();
       if (!is_usable) return "NOSTORE the column of expiry of this prefix cannot be used";
-      call->index = call->expiring_container->key_index.get();
+      call->index = call->expiring_rows->key_index.get();
       return {};
     }
     call->container = keyspace->container;

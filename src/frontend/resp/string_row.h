@@ -25,7 +25,7 @@ enum StoredColumn : uint32_t { kValue, kExpires };
 /// The time with which the expiry of the call's key is compared: tests can set the clock of mapped
 /// keys ahead, but not that of the store.
 inline int64_t ExpiryClockMs(const RespCall& call) {
-  const bool is_mapped = call.container != nullptr || call.expiring_container != nullptr;
+  const bool is_mapped = call.container != nullptr || call.expiring_rows != nullptr;
   return is_mapped ? call.keyspaces->NowMs() : keyspace::WallClockMs();
 }
 

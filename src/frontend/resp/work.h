@@ -80,7 +80,7 @@ struct RespCall {
   bool is_string = false;      ///< The key is a string.
   /// The container that holds the string; null: the string is in the store, or the key is a row's.
   const keyspace::Container* container = nullptr;
-  /// The server's keyspaces, if `container` or `expiring_container` is set.
+  /// The server's keyspaces, where `container` or `expiring_rows` is set.
   const keyspace::Keyspaces* keyspaces = nullptr;
   keyspace::RowKey row_key;  ///< The key in the columns of `container`.
   /// The key counts as absent: the container's columns cannot hold it, or MGET has the key of a
@@ -89,9 +89,8 @@ struct RespCall {
   /// The keyspace of kind row whose prefix the key has; null: the key has no such prefix.
   const keyspace::KeyspaceDefinition* keyspace = nullptr;
   /// The container by whose column the rows of the key's table expire; null: they never do.
-  const keyspace::Container* expiring_container = nullptr;
-  /// Fields of the command that are no columns of the table count as absent; the index opens the
-  /// others.
+  const keyspace::Container* expiring_rows = nullptr;
+  /// Fields of the command that are no columns of the table are absent; the index opens the others.
   bool skips_unknown = false;
   RespScript script = RespScript::kNone;
   bool answers_nil = false;        ///< script: the reply is nil instead of 0.

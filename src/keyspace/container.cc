@@ -35,7 +35,7 @@ class Maker {
     value_columns_ = SplitNames(definition_.value_columns, kColumnSeparators);
     if (!CheckNames() || !CheckSeparator()) return {};
     Outcome outcome = OpenRows();
-    if (outcome.ok() && container_.usable()) outcome = Look();
+    if (outcome.ok() && container_.usable()) outcome = PinTable();
     if (!outcome.ok() || !container_.usable()) return outcome;
     if (!CheckKey() || !CheckColumns()) return {};
     return OpenLayouts();
@@ -44,7 +44,7 @@ class Maker {
  private:
   Outcome MakeExpiringRows() {
     Outcome outcome = OpenRows();
-    if (outcome.ok() && container_.usable()) outcome = Look();
+    if (outcome.ok() && container_.usable()) outcome = PinTable();
     if (!outcome.ok() || !container_.usable()) return outcome;
     if (!CheckKeyOfExpiringRows() || !CheckExpiry()) return {};
     container_.values = 0;
@@ -54,22 +54,23 @@ class Maker {
   }
 
   std::string TableName() const { return definition_.db + "." + definition_.table; }
-  bool Wrong(std::string why) {
+  /// Returns false, so that a check may end with it.
+  bool Disable(std::string why) {
     container_.problem = std::move(why);
     return false;
   }
 
   bool CheckNames() {
     if (definition_.db.empty() || definition_.table.empty()) {
-      return Wrong("db_schema and db_table must name a table");
+      return Disable("db_schema and db_table must name a table");
     }
-    if (key_columns_.empty()) return Wrong("key_columns is empty");
-    if (value_columns_.empty()) return Wrong("value_columns is empty");
+    if (key_columns_.empty()) return Disable("key_columns is empty");
+    if (value_columns_.empty()) return Disable("value_columns is empty");
     if (key_columns_.size() > model::kKeyPartsMax)
-      return Wrong("key_columns names too many columns");
+      return Disable("key_columns names too many columns");
     if (value_columns_.size() > model::kContainerValuesMax) {
-      return Wrong("value_columns names more than " + std::to_string(model::kContainerValuesMax) +
-                   " columns");
+      return Disable("value_columns names more than " + std::to_string(model::kContainerValuesMax) +
+                     " columns");
     }
     return true;
   }
@@ -79,7 +80,7 @@ class Maker {
   bool CheckSeparator() {
     if (container_.separator != '\0') return true;
     if (key_columns_.size() == 1 && value_columns_.size() == 1) return true;
-    return Wrong(
+    return Disable(
         "separator in innodb_memcache.config_options must be one visible character other "
         "than a backslash or N");
   }
@@ -97,7 +98,7 @@ class Maker {
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice != sorted.end()) {
-      Wrong("column " + *twice + " is named twice");
+      Disable("column " + *twice + " is named twice");
       return {};
     }
     const Outcome outcome = Open(columns, &rows_);
@@ -106,7 +107,8 @@ class Maker {
     return {};
   }
 
-  Outcome Look() {
+  /// Inspects the table, and has the container depend on what the table is now.
+  Outcome PinTable() {
     auto pin = std::make_shared<engine::IndexPin>();
     pin->index = definition_.index;
     pin->columns = rows_->names().columns;
@@ -118,8 +120,8 @@ class Maker {
     return outcome;
   }
 
-  /// Opens the unique index. Once Look has run, requests fail while the table differs from what
-  /// Look has seen.
+  /// Opens the unique index. Its requests fail while the table differs from what PinTable has seen,
+  /// once PinTable has run.
   Outcome Open(const std::vector<std::string>& columns, std::shared_ptr<engine::Index>* index) {
     return session_.OpenIndex(NamesOf(columns), index);
   }
@@ -134,25 +136,25 @@ class Maker {
   void Explain(const model::Error& error, const std::vector<std::string>& columns) {
     switch (error.code) {
       case ErrorCode::kOpenTable:
-        Wrong(IsNoTable(error) ? "there is no table " + TableName()
-                               : "the server cannot open " + TableName() + " (error " +
-                                     std::to_string(error.number) + ")");
+        Disable(IsNoTable(error) ? "there is no table " + TableName()
+                                 : "the server cannot open " + TableName() + " (error " +
+                                       std::to_string(error.number) + ")");
         return;
       case ErrorCode::kView:
-        Wrong(TableName() + " is a view");
+        Disable(TableName() + " is a view");
         return;
       case ErrorCode::kSequence:
-        Wrong(TableName() + " is a sequence");
+        Disable(TableName() + " is a sequence");
         return;
       case ErrorCode::kSystemTable:
-        Wrong(TableName() + " is a table of the server");
+        Disable(TableName() + " is a table of the server");
         return;
       case ErrorCode::kTableEngine:
-        Wrong(TableName() + " has a storage engine that SQL's HANDLER cannot use either");
+        Disable(TableName() + " has a storage engine that SQL's HANDLER cannot use either");
         return;
       case ErrorCode::kIdxnum:
-        Wrong(TableName() + " has no index " + definition_.index +
-              (definition_.is_expiring_rows ? "" : " (unique_idx_name_on_key)"));
+        Disable(TableName() + " has no index " + definition_.index +
+                (definition_.is_expiring_rows ? "" : " (unique_idx_name_on_key)"));
         return;
       default:
         break;
@@ -160,10 +162,10 @@ class Maker {
     for (const std::string& column : columns) {
       std::shared_ptr<engine::Index> index;
       if (Open({column}, &index).error.code != ErrorCode::kFld) continue;
-      Wrong(TableName() + " has no column " + column);
+      Disable(TableName() + " has no column " + column);
       return;
     }
-    Wrong(TableName() + " cannot be opened: " + std::string(model::Name(error.code)));
+    Disable(TableName() + " cannot be opened: " + std::string(model::Name(error.code)));
   }
 
   size_t PlaceOf(const std::string& name) const {
@@ -176,11 +178,12 @@ class Maker {
 
   bool CheckIndex() {
     const engine::IndexFacts& facts = container_.pin->facts;
-    if (!facts.is_unique) return Wrong("index " + definition_.index + " is not unique");
-    if (facts.has_prefix) return Wrong("index " + definition_.index + " is over part of a column");
-    // The purge and flush_all go through the rows in the order of the index.
+    if (!facts.is_unique) return Disable("index " + definition_.index + " is not unique");
+    if (facts.has_prefix)
+      return Disable("index " + definition_.index + " is over part of a column");
+    // The purge and flush_all go through the rows in this order.
     if (!facts.is_ordered) {
-      return Wrong(
+      return Disable(
           "index " + definition_.index +
           " is a hash, as UNIQUE over TEXT and BLOB is: make the key VARCHAR or VARBINARY");
     }
@@ -193,7 +196,7 @@ class Maker {
     const engine::IndexFacts& facts = container_.pin->facts;
     const std::string& expiry = definition_.expire_time_column;
     if (std::find(facts.key_names.begin(), facts.key_names.end(), expiry) != facts.key_names.end())
-      return Wrong("column " + expiry + " is part of the key");
+      return Disable("column " + expiry + " is part of the key");
     for (size_t i = 0; i < facts.key.size(); ++i) {
       container_.key.push_back({facts.key[i].kind == Kind::kInteger, facts.key[i].pads, i});
     }
@@ -207,7 +210,7 @@ class Maker {
     std::sort(named.begin(), named.end());
     std::sort(indexed.begin(), indexed.end());
     if (named != indexed) {
-      return Wrong("index " + definition_.index + " is not over exactly the key_columns");
+      return Disable("index " + definition_.index + " is not over exactly the key_columns");
     }
     for (const std::string& name : key_columns_) {
       const auto& names = facts.key_names;
@@ -225,23 +228,23 @@ class Maker {
   }
 
   bool CheckKeyColumn(const std::string& name, const ColumnFacts& column) {
-    if (column.is_generated) return Wrong("key column " + name + " is generated");
+    if (column.is_generated) return Disable("key column " + name + " is generated");
     if (column.kind == Kind::kInteger || column.kind == Kind::kBytes) return true;
     if (column.kind != Kind::kText) {
-      return Wrong("key column " + name +
-                   " must be VARBINARY, an integer, or a text with a binary "
-                   "collation");
+      return Disable("key column " + name +
+                     " must be VARBINARY, an integer, or a text with a binary "
+                     "collation");
     }
     if (column.is_binary) return true;
-    return Wrong("key column " + name +
-                 " has a collation that takes different keys for equal: "
-                 "make it VARBINARY, or give it a binary collation such as utf8mb4_bin");
+    return Disable("key column " + name +
+                   " has a collation that takes different keys for equal: "
+                   "make it VARBINARY, or give it a binary collation such as utf8mb4_bin");
   }
 
   bool CheckColumns() {
     for (const std::string& name : value_columns_) {
       const ColumnFacts& column = FactsOf(name);
-      if (column.is_generated) return Wrong("value column " + name + " is generated");
+      if (column.is_generated) return Disable("value column " + name + " is generated");
       container_.keeps_bytes = container_.keeps_bytes &&
                                (column.kind == Kind::kBytes || column.kind == Kind::kPaddedBytes ||
                                 column.kind == Kind::kText);
@@ -253,15 +256,16 @@ class Maker {
     if (definition_.flags.empty()) return true;
     container_.has_flags = true;
     const ColumnFacts& column = FactsOf(definition_.flags);
-    if (column.is_generated) return Wrong("flags column " + definition_.flags + " is generated");
+    if (column.is_generated) return Disable("flags column " + definition_.flags + " is generated");
     if (column.kind == Kind::kInteger) return true;
-    return Wrong("flags column " + definition_.flags + " must be an integer");
+    return Disable("flags column " + definition_.flags + " must be an integer");
   }
 
   bool CheckCas() {
     if (definition_.cas_column.empty()) return true;
     const ColumnFacts& column = FactsOf(definition_.cas_column);
-    if (column.is_generated) return Wrong("cas_column " + definition_.cas_column + " is generated");
+    if (column.is_generated)
+      return Disable("cas_column " + definition_.cas_column + " is generated");
     const bool is_time = column.kind == Kind::kDateTime || column.kind == Kind::kTimestamp;
     if (column.kind == Kind::kInteger && column.bytes >= sizeof(uint64_t)) {
       container_.cas_kind = CasKind::kNumber;
@@ -274,8 +278,8 @@ class Maker {
       container_.cas_max = container_.cas_max_is_utc ? kTimestampMaxUs : kDateTimeMaxUs;
       return true;
     }
-    return Wrong("cas_column " + definition_.cas_column +
-                 " must be BIGINT UNSIGNED or DATETIME(6)");
+    return Disable("cas_column " + definition_.cas_column +
+                   " must be BIGINT UNSIGNED or DATETIME(6)");
   }
 
   /// Notes how fine the column is, so that an expiry is rounded up before it is stored: the server
@@ -289,13 +293,13 @@ class Maker {
     const ColumnFacts& column = FactsOf(definition_.expire_time_column);
     const std::string title = (definition_.is_expiring_rows ? "column " : "expire_time_column ") +
                               definition_.expire_time_column;
-    if (column.is_generated) return Wrong(title + " is generated");
+    if (column.is_generated) return Disable(title + " is generated");
     container_.expiry_is_nullable = column.is_nullable;
     container_.expiry_index_name = column.index;
     if (definition_.is_store) {
       container_.expiry = ExpiryKind::kMilliseconds;
       return column.kind == Kind::kInteger ||
-             Wrong("column " + definition_.expire_time_column + " must be an integer");
+             Disable("column " + definition_.expire_time_column + " must be an integer");
     }
     if (column.kind == Kind::kInteger || (column.kind == Kind::kDecimal && column.decimals == 0)) {
       container_.expiry = ExpiryKind::kSeconds;
@@ -306,7 +310,7 @@ class Maker {
       LearnExpiryStep(column.decimals);
       return true;
     }
-    return Wrong(title + " must be an integer or DECIMAL of seconds since 1970");
+    return Disable(title + " must be an integer or DECIMAL of seconds since 1970");
   }
 
   Outcome OpenLayout(bool with_cas, Layout* layout, std::shared_ptr<engine::Index>* index) {

@@ -79,7 +79,8 @@ class Daemon::Running {
     const auto end_connections = [this] {
       for (auto& port : ports_) port->AccountsHaveEnded();
     };
-    if (settings.checks_accounts && !checker_.Watch(end_connections)) return NoLoginThread(error);
+    if (settings.checks_accounts && !checker_.Watch(end_connections))
+      return FailForLackOfLoginThread(error);
     return protocol_->StartHousekeeper(*sessions_, error);
   }
 
@@ -126,10 +127,10 @@ class Daemon::Running {
  private:
   bool StartLogins(const DaemonSettings& settings, std::string* error) {
     desk_ = std::make_unique<exec::LoginDesk>(checker_, settings.auth_threads);
-    return desk_->Start() || NoLoginThread(error);
+    return desk_->Start() || FailForLackOfLoginThread(error);
   }
 
-  bool NoLoginThread(std::string* error) const {
+  bool FailForLackOfLoginThread(std::string* error) const {
     *error = "cannot start a thread for logins (" + std::generic_category().message(errno) +
              "): lower " + name_ + "_auth_threads";
     return false;
@@ -287,14 +288,14 @@ exec::Usage::Accounts Daemon::UsageOfAccounts() {
 void Daemon::Show(StatusVariable* var) {
   const base::MutexLock lock(mutex_);
   try {
-    Count(running_.get());
+    FillShownCounters(running_.get());
   } catch (const std::bad_alloc&) {
-    Count(nullptr);
+    FillShownCounters(nullptr);
   }
   shown.ShowIn(var);
 }
 
-void Daemon::Count(const Running* running) const {
+void Daemon::FillShownCounters(const Running* running) const {
   shown.Clear(descriptor_.name);
   shown.AddExec(running != nullptr ? &running->stats() : nullptr);
   shown.AddLatency(running != nullptr ? &running->latency() : nullptr);

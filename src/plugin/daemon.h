@@ -49,9 +49,8 @@ class Daemon {
   /// Does the work of Init, and may throw std::bad_alloc.
   int Begin();
   void StopLater(std::unique_ptr<Running> stopping);
-  /// Fills this thread's counters for SHOW STATUS. Null: the plugin does not run, and all counters
-  /// are 0.
-  void Count(const Running* running) const;
+  /// Notes what SHOW STATUS shows. Null: the plugin does not run, and all counters are 0.
+  void FillShownCounters(const Running* running) const;
 
   const Descriptor& descriptor_;
   unsigned long latency_since_ = 0;

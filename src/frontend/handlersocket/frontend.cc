@@ -32,7 +32,7 @@ constexpr model::Limits kNoValues = [] {
 /// longer.
 constexpr size_t kBehindLineBytes = 3;
 
-using Question = handlersocket::AskHealth::Question;
+using Question = handlersocket::ServerQuestion::Kind;
 
 /// An answer of `H` that is more than ok: the health, or the position.
 struct HealthReply : exec::ItemDetail {
@@ -111,13 +111,13 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       }
       Authenticate(command, arena, item);
       break;
-    case Command::Kind::kHealth:
-      // The position must include the writes before the question.
-      if (behind_requests && (command.ask_health.question == Question::kPosition ||
-                              command.ask_health.question == Question::kHasExecuted)) {
+    case Command::Kind::kServerQuestion:
+      // The position has the writes before it.
+      if (behind_requests && (command.server_question.kind == Question::kPosition ||
+                              command.server_question.kind == Question::kHasExecuted)) {
         return {Parsed::kLater, 0};
       }
-      PrepareHealth(command, arena, item);
+      PrepareServerQuestion(command, arena, item);
       break;
     case Command::Kind::kName:
       // The requests before the name keep the name under which they were sent.
@@ -291,44 +291,45 @@ void HandlerSocketFrontend::Opened(Item& item, const engine::Outcome& outcome,
   open_columns_ += ColumnsOf(item.index_id);
 }
 
-// A load balancer has no secret: it learns only whether the server takes finds or writes.
-void HandlerSocketFrontend::PrepareHealth(const Command& command, base::Arena& arena,
-                                          Item* item) const {
-  const handlersocket::AskHealth& ask = command.ask_health;
+// A load balancer has no secret: without one it learns whether the server takes finds or writes,
+// and no more.
+void HandlerSocketFrontend::PrepareServerQuestion(const Command& command, base::Arena& arena,
+                                                  Item* item) const {
+  const handlersocket::ServerQuestion& question = command.server_question;
   handlersocket::ErrorSet errors = command.errors;
-  if (!authenticated_ && ask.question != Question::kTakesReads &&
-      ask.question != Question::kTakesWrites) {
+  if (!authenticated_ && question.kind != Question::kTakesReads &&
+      question.kind != Question::kTakesWrites) {
     errors.Add(ErrorCode::kUnauth);
   }
   item->error.code = errors.First();
   if (!item->error.ok()) return;
-  if (ask.question != Question::kHealth && ask.question != Question::kPosition) {
-    if (!Holds(ask)) item->error.code = ErrorCode::kUnavailable;
+  if (question.kind != Question::kHealth && question.kind != Question::kPosition) {
+    if (!Holds(question)) item->error.code = ErrorCode::kUnavailable;
     return;
   }
   HealthReply& reply = arena.Allocate<HealthReply>(1)[0];
   item->detail = &reply;
-  if (ask.question == Question::kHealth) {
+  if (question.kind == Question::kHealth) {
     if (settings_.health) reply.health = settings_.health();
     return;
   }
   reply.position = arena.Copy(settings_.position ? settings_.position() : std::string());
 }
 
-bool HandlerSocketFrontend::Holds(const handlersocket::AskHealth& ask) const {
-  if (ask.question == Question::kServesGroups || ask.question == Question::kServesNames)
+bool HandlerSocketFrontend::Holds(const handlersocket::ServerQuestion& question) const {
+  if (question.kind == Question::kServesGroups || question.kind == Question::kServesNames)
     return true;
-  if (ask.question == Question::kHasExecuted) {
+  if (question.kind == Question::kHasExecuted) {
     const auto all = [](const auto& items, const auto& has_executed) {
       return items.empty() ||
              (has_executed && std::all_of(items.begin(), items.end(), has_executed));
     };
-    return all(ask.gtids, settings_.has_executed) &&
-           all(ask.gtid_ranges, settings_.has_executed_range);
+    return all(question.gtids, settings_.has_executed) &&
+           all(question.gtid_ranges, settings_.has_executed_range);
   }
   const model::Health health = settings_.health ? settings_.health() : model::Health();
-  if (ask.question == Question::kTakesWrites) return health.writes;
-  return health.reads && (!ask.lag_max_s || health.LagIsWithin(*ask.lag_max_s));
+  if (question.kind == Question::kTakesWrites) return health.writes;
+  return health.reads && (!question.lag_max_s || health.LagIsWithin(*question.lag_max_s));
 }
 
 void HandlerSocketFrontend::TakeName(const Command& command, Item* item) {

@@ -89,9 +89,9 @@ class HandlerSocketFrontend final : public exec::Frontend {
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
   static void CheckNames(const handlersocket::OpenIndex& open, handlersocket::ErrorSet* errors);
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);
-  void PrepareHealth(const handlersocket::Command& command, base::Arena& arena,
-                     exec::Item* item) const;
-  bool Holds(const handlersocket::AskHealth& ask) const;
+  void PrepareServerQuestion(const handlersocket::Command& command, base::Arena& arena,
+                             exec::Item* item) const;
+  bool Holds(const handlersocket::ServerQuestion& question) const;
   void TakeName(const handlersocket::Command& command, exec::Item* item);
   void PrepareRequest(handlersocket::Command& command, exec::Item* item);
   /// Parses a line that takes `size` bytes of the input.

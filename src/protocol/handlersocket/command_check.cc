@@ -39,8 +39,8 @@ class Checker {
                command_.errors.Has(ErrorCode::kStmtnum),
            "an id over the limit is stmtnum");
     Expect(command_.has_index_id || invalid || command_.kind == Command::Kind::kAuth ||
-               command_.kind == Command::Kind::kHealth || command_.kind == Command::Kind::kName ||
-               command_.errors.Has(ErrorCode::kNumber),
+               command_.kind == Command::Kind::kServerQuestion ||
+               command_.kind == Command::Kind::kName || command_.errors.Has(ErrorCode::kNumber),
            "an id that is no number is an error");
     CheckNames();
     CheckValue(command_.auth_key);
@@ -170,23 +170,23 @@ std::string OpenToLine(const OpenIndex& open) {
   return line;
 }
 
-std::string HealthToLine(const AskHealth& ask) {
+std::string ServerQuestionToLine(const ServerQuestion& question) {
   std::string line;
-  if (ask.question == AskHealth::Question::kTakesWrites) AppendWord("write", &line);
-  if (ask.question == AskHealth::Question::kTakesReads) AppendWord("read", &line);
-  if (ask.lag_max_s) AppendNumber(*ask.lag_max_s, &line);
-  if (ask.question == AskHealth::Question::kServesGroups) AppendWord("group", &line);
-  if (ask.question == AskHealth::Question::kServesNames) AppendWord("name", &line);
-  if (ask.question == AskHealth::Question::kPosition) AppendWord("position", &line);
-  if (ask.question == AskHealth::Question::kHasExecuted) AppendWord("at", &line);
-  for (size_t i = 0; i < ask.gtids.size(); ++i) {
-    const model::Gtid& gtid = ask.gtids[i];
+  if (question.kind == ServerQuestion::Kind::kTakesWrites) AppendWord("write", &line);
+  if (question.kind == ServerQuestion::Kind::kTakesReads) AppendWord("read", &line);
+  if (question.lag_max_s) AppendNumber(*question.lag_max_s, &line);
+  if (question.kind == ServerQuestion::Kind::kServesGroups) AppendWord("group", &line);
+  if (question.kind == ServerQuestion::Kind::kServesNames) AppendWord("name", &line);
+  if (question.kind == ServerQuestion::Kind::kPosition) AppendWord("position", &line);
+  if (question.kind == ServerQuestion::Kind::kHasExecuted) AppendWord("at", &line);
+  for (size_t i = 0; i < question.gtids.size(); ++i) {
+    const model::Gtid& gtid = question.gtids[i];
     line.append(i == 0 ? "\t" : ",");
     line += std::to_string(gtid.domain) + '-' + std::to_string(gtid.server) + '-' +
             std::to_string(gtid.number);
   }
-  for (size_t i = 0; i < ask.gtid_ranges.size(); ++i) {
-    const model::GtidRange& range = ask.gtid_ranges[i];
+  for (size_t i = 0; i < question.gtid_ranges.size(); ++i) {
+    const model::GtidRange& range = question.gtid_ranges[i];
     line.append(i == 0 ? "\t" : ",").append(range.uuid);
     if (!range.tag.empty()) line.append(":").append(range.tag);
     line += ':' + std::to_string(range.first) + '-' + std::to_string(range.last);
@@ -213,8 +213,8 @@ std::string ToLine(const Command& command) {
       line = "A\t1";
       AppendValue(command.auth_key, &line);
       break;
-    case Command::Kind::kHealth:
-      line = "H" + HealthToLine(command.ask_health);
+    case Command::Kind::kServerQuestion:
+      line = "H" + ServerQuestionToLine(command.server_question);
       break;
     case Command::Kind::kName:
       line = "N\t" + std::string(command.client_name);

@@ -70,22 +70,24 @@ std::string DumpFind(const model::Find& find) {
   return text;
 }
 
-std::string DumpHealth(const AskHealth& ask) {
-  switch (ask.question) {
-    case AskHealth::Question::kHealth:
+std::string DumpServerQuestion(const ServerQuestion& question) {
+  switch (question.kind) {
+    case ServerQuestion::Kind::kHealth:
       return "tell";
-    case AskHealth::Question::kTakesReads:
-      return "read" + (ask.lag_max_s ? " lag=" + std::to_string(*ask.lag_max_s) : std::string());
-    case AskHealth::Question::kTakesWrites:
+    case ServerQuestion::Kind::kTakesReads:
+      return "read" +
+             (question.lag_max_s ? " lag=" + std::to_string(*question.lag_max_s) : std::string());
+    case ServerQuestion::Kind::kTakesWrites:
       return "write";
-    case AskHealth::Question::kServesGroups:
+    case ServerQuestion::Kind::kServesGroups:
       return "group";
-    case AskHealth::Question::kServesNames:
+    case ServerQuestion::Kind::kServesNames:
       return "name";
-    case AskHealth::Question::kPosition:
+    case ServerQuestion::Kind::kPosition:
       return "position";
-    case AskHealth::Question::kHasExecuted:
-      return "at " + (ask.gtid_ranges.empty() ? List(ask.gtids) : List(ask.gtid_ranges));
+    case ServerQuestion::Kind::kHasExecuted:
+      return "at " +
+             (question.gtid_ranges.empty() ? List(question.gtids) : List(question.gtid_ranges));
   }
   return "?";
 }
@@ -110,8 +112,8 @@ std::string Dump(const Command& command) {
     case Command::Kind::kAuth:
       text = "auth " + DumpOne(command.auth_key);
       break;
-    case Command::Kind::kHealth:
-      text = "health " + DumpHealth(command.ask_health);
+    case Command::Kind::kServerQuestion:
+      text = "health " + DumpServerQuestion(command.server_question);
       break;
     case Command::Kind::kName:
       text = "name " + Quoted(command.client_name);

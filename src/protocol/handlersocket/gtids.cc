@@ -39,7 +39,7 @@ std::optional<Gtid> ParseGtid(std::string_view text) {
   return Gtid{static_cast<uint32_t>(*domain), static_cast<uint32_t>(*server), *number};
 }
 
-ErrorCode ParseDomains(std::string_view list, base::Arena& arena, AskHealth* ask) {
+ErrorCode ParseDomains(std::string_view list, base::Arena& arena, ServerQuestion* question) {
   const size_t count = 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
   if (count > model::kGtidsMax) return ErrorCode::kValuesCount;
   const std::span<Gtid> gtids = arena.Allocate<Gtid>(count);
@@ -48,7 +48,7 @@ ErrorCode ParseDomains(std::string_view list, base::Arena& arena, AskHealth* ask
     if (!parsed) return ErrorCode::kNumber;
     gtid = *parsed;
   }
-  ask->gtids = gtids;
+  question->gtids = gtids;
   return ErrorCode::kNone;
 }
 
@@ -111,7 +111,7 @@ ErrorCode AddSource(std::string_view source, Ranges* ranges) {
   return ErrorCode::kNone;
 }
 
-ErrorCode ParseSources(std::string_view list, base::Arena& arena, AskHealth* ask) {
+ErrorCode ParseSources(std::string_view list, base::Arena& arena, ServerQuestion* question) {
   Ranges ranges;
   const auto sources = 1 + std::count(list.begin(), list.end(), ',');
   for (auto i = sources; i > 0; --i) {
@@ -120,15 +120,15 @@ ErrorCode ParseSources(std::string_view list, base::Arena& arena, AskHealth* ask
   }
   const std::span<GtidRange> kept = arena.Allocate<GtidRange>(ranges.count);
   std::copy_n(ranges.items.begin(), ranges.count, kept.begin());
-  ask->gtid_ranges = kept;
+  question->gtid_ranges = kept;
   return ErrorCode::kNone;
 }
 
 }  // namespace
 
-ErrorCode ParseGtids(std::string_view list, base::Arena& arena, AskHealth* ask) {
+ErrorCode ParseGtids(std::string_view list, base::Arena& arena, ServerQuestion* question) {
   const bool is_mysql = list.find(':') != std::string_view::npos;
-  return is_mysql ? ParseSources(list, arena, ask) : ParseDomains(list, arena, ask);
+  return is_mysql ? ParseSources(list, arena, question) : ParseDomains(list, arena, question);
 }
 
 }  // namespace rowsocket::handlersocket

@@ -12,8 +12,8 @@
 
 namespace rowsocket::handlersocket {
 
-/// Sets the transactions of `ask`. Errors: number, if the list is malformed; values_count, if
-/// it is too long.
-model::ErrorCode ParseGtids(std::string_view list, base::Arena& arena, AskHealth* ask);
+/// Sets the transactions of `question`. Errors: number, where the list is malformed; values_count,
+/// where it is too long.
+model::ErrorCode ParseGtids(std::string_view list, base::Arena& arena, ServerQuestion* question);
 
 }  // namespace rowsocket::handlersocket

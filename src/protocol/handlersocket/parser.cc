@@ -68,7 +68,7 @@ class LineParser {
     } else if (!verb.empty() && IsDigit(verb.front())) {
       ParseRequest(verb);
     } else if (verb == "H") {
-      ParseHealth();
+      ParseServerQuestion();
     } else if (verb == "N") {
       ParseName();
     } else {
@@ -79,7 +79,7 @@ class LineParser {
  private:
   void ParseOpenIndex();
   void ParseAuth();
-  void ParseHealth();
+  void ParseServerQuestion();
   void ParseName();
   void ParseRequest(std::string_view id);
   void ParseInsert();
@@ -134,24 +134,24 @@ void LineParser::ParseAuth() {
   if (command_.auth_names_user) command_.auth_password = WordValue(words_.NextOrEmpty(), arena_);
 }
 
-void LineParser::ParseHealth() {
-  command_.kind = Command::Kind::kHealth;
-  AskHealth& ask = command_.ask_health;
+void LineParser::ParseServerQuestion() {
+  command_.kind = Command::Kind::kServerQuestion;
+  ServerQuestion& question = command_.server_question;
   const std::string_view check = words_.NextOrEmpty();
   if (check == "read") {
-    ask.question = AskHealth::Question::kTakesReads;
-    if (!words_.at_end()) ask.lag_max_s = NextNumber();
+    question.kind = ServerQuestion::Kind::kTakesReads;
+    if (!words_.at_end()) question.lag_max_s = NextNumber();
   } else if (check == "write") {
-    ask.question = AskHealth::Question::kTakesWrites;
+    question.kind = ServerQuestion::Kind::kTakesWrites;
   } else if (check == "position") {
-    ask.question = AskHealth::Question::kPosition;
+    question.kind = ServerQuestion::Kind::kPosition;
   } else if (check == "group") {
-    ask.question = AskHealth::Question::kServesGroups;
+    question.kind = ServerQuestion::Kind::kServesGroups;
   } else if (check == "name") {
-    ask.question = AskHealth::Question::kServesNames;
+    question.kind = ServerQuestion::Kind::kServesNames;
   } else if (check == "at") {
-    ask.question = AskHealth::Question::kHasExecuted;
-    const ErrorCode error = ParseGtids(words_.NextOrEmpty(), arena_, &ask);
+    question.kind = ServerQuestion::Kind::kHasExecuted;
+    const ErrorCode error = ParseGtids(words_.NextOrEmpty(), arena_, &question);
     if (error != ErrorCode::kNone) AddError(error);
   } else if (!check.empty()) {
     AddError(ErrorCode::kOp);

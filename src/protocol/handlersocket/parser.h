@@ -42,17 +42,17 @@ struct OpenIndex {
 };
 
 /// The arguments of `H`.
-struct AskHealth {
-  enum class Question : uint8_t {
-    kHealth,        ///< The server's health.
-    kTakesReads,    ///< Whether the server takes finds, and lags by at most `lag_max_s`.
+struct ServerQuestion {
+  enum class Kind : uint8_t {
+    kHealth,        ///< What the server says of itself.
+    kTakesReads,    ///< Whether the server takes finds, and lags by `lag_max_s` at most.
     kTakesWrites,   ///< Whether the server takes writes.
     kPosition,      ///< The position in the binary log.
     kServesGroups,  ///< Whether groups are served: yes.
     kServesNames,   ///< Whether connections may have names: yes.
     kHasExecuted,   ///< Whether the server has executed `gtids`, or `gtid_ranges`.
   };
-  Question question = Question::kHealth;
+  Kind kind = Kind::kHealth;
   std::optional<uint64_t> lag_max_s;
   std::span<const model::Gtid> gtids;
   std::span<const model::GtidRange> gtid_ranges;
@@ -61,12 +61,12 @@ struct AskHealth {
 /// One parsed line.
 struct Command {
   enum class Kind : uint8_t {
-    kInvalid,    ///< No verb: `errors` holds kCmd.
-    kOpenIndex,  ///< P: index_id, open_index.
-    kAuth,       ///< A: auth_key; type 2: auth_password.
-    kHealth,     ///< H: ask_health.
-    kName,       ///< N: client_name.
-    kRequest,    ///< index_id, request.
+    kInvalid,         ///< No verb: `errors` holds kCmd.
+    kOpenIndex,       ///< P: index_id, open_index.
+    kAuth,            ///< A: auth_key; type 2: auth_password.
+    kServerQuestion,  ///< H: server_question.
+    kName,            ///< N: client_name.
+    kRequest,         ///< index_id, request.
   };
   Kind kind = Kind::kInvalid;
   ErrorSet errors;  ///< Every error that the line itself shows.
@@ -80,10 +80,10 @@ struct Command {
   /// kAuthtype, as for every type that is not 1.
   bool auth_names_user = false;
   model::Value auth_password;
-  AskHealth ask_health;
-  std::string_view client_name;  ///< Empty: none. `errors` holds kClientName if the name is not
-                                 ///< allowed.
-  /// The request to execute if `errors` is empty. Otherwise only its views and limits are valid.
+  ServerQuestion server_question;
+  std::string_view client_name;  ///< Empty: none. `errors` holds kClientName if it may not be.
+  /// The request to execute when `errors` is empty. Otherwise only its views and limits can be
+  /// relied on.
   model::Request request;
   /// The line asks for a write, perhaps by a modification that does not exist: on the read port the
   /// error is `readonly`.

@@ -29,9 +29,9 @@ STEP_S = 0.05
 
 
 @dataclasses.dataclass
-class Shop:
-    """The tables of one round. unique: whether the note of an order is a unique key; if not, a purchase that is done
-    twice leaves two orders. filler: so many more bytes in each order."""
+class PurchaseShop:
+    """The tables of one round. unique: whether the note of an order is a unique key; where it is none, a purchase
+    that is done twice leaves two orders. filler: bytes of an order besides."""
 
     server: object
     db: str
@@ -93,7 +93,7 @@ class Books:
             self.wrong.append(f"{purchase.note} was applied, though its last command finds no row")
 
 
-class Buyer:
+class PurchaseBuyer:
     """One connection with some purchases in flight."""
 
     def __init__(self, shop, books, number, in_flight=4, tokens=0.3):
@@ -148,7 +148,7 @@ class Buyer:
         self.client.close()
 
 
-class GroupBuyer(Buyer):
+class GroupBuyer(PurchaseBuyer):
     """Buys by groups of HandlerSocket."""
 
     def open(self):
@@ -205,7 +205,7 @@ class GroupBuyer(Buyer):
         return self.answer([self.client.recv_line() for _ in range(len(lines) + 1)], purchase)
 
 
-class TransactionBuyer(Buyer):
+class TransactionBuyer(PurchaseBuyer):
     """Buys by MULTI of RESP."""
 
     def open(self):

@@ -10,7 +10,7 @@ import time
 import pymysql
 
 from load import Crew, processes
-from purchase import Books, GroupBuyer, Shop, Tables, Trade, TransactionBuyer, buy_by_sql, violations
+from purchase import Books, GroupBuyer, PurchaseShop, Tables, Trade, TransactionBuyer, buy_by_sql, violations
 from server import run_packaged, wait_until
 
 OPTIONS = ["--handlersocket-tokens=ON", "--loose-resp-socket=resp.sock", "--innodb-lock-wait-timeout=2"]
@@ -33,8 +33,8 @@ class Round:
 
     def __init__(self, trouble, server, lossy_disk, db, rng, sellers=()):
         self.trouble, self.server, self.lossy_disk, self.db, self.rng = trouble, server, lossy_disk, db, rng
-        self.shop = Shop(server, db, rng, stock=rng.choice(self.stocks), unique=rng.random() < 0.5,
-                         filler=ROOMY_ORDER if trouble == "disk" else 0)
+        self.shop = PurchaseShop(server, db, rng, stock=rng.choice(self.stocks), unique=rng.random() < 0.5,
+                                 filler=ROOMY_ORDER if trouble == "disk" else 0)
         sql = server.sql()
         run_packaged(sql, "rowsocket_tokens.sql")
         self.shop.make(sql)

@@ -35,8 +35,8 @@ SERVER_ROUNDS = 25  # rounds for which one server is used
 SALE_SECONDS_MAX = 1.5  # before a kill, because few connections need long for their purchases
 
 
-class Shop:
-    """The private servers and clusters of one process: a server for each set of options."""
+class ServerPool:
+    """The private servers and clusters of one process, one for each set of options."""
 
     def __init__(self):
         self.servers = {}  # options: [server, lossy disk or None, rounds, its temporary folder]
@@ -110,10 +110,10 @@ def counts(sale):
 # Each round returns the violations, its counts, and the server with its schema.
 
 
-def sale_round(rng, shop, db):
+def sale_round(rng, pool, db):
     """A sale at a random number of connections, run dry (H1, H2, H3)."""
     connections, stock = rng.choice((8, 64, 512, 4096)), rng.choice((20_000, 100_000, 500_000))
-    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    server, _ = pool.server(rng.choice(([], BINLOG_OPTIONS)))
     sql = server.sql()
     make_table(sql, db, stock)
     sale = Sale(server, db, connections, depth=rng.choice((1, 1, 8)))
@@ -127,18 +127,18 @@ def sale_round(rng, shop, db):
     return wrong + error_violations(sale), counts(sale), server
 
 
-def crash_round(rng, shop, db):
+def crash_round(rng, pool, db):
     """SIGKILL at a random moment (H6), over both protocols."""
-    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    server, _ = pool.server(rng.choice(([], BINLOG_OPTIONS)))
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 4)), buyers,
                               seconds_max=SALE_SECONDS_MAX)
     return wrong, counts(sale), server
 
 
-def cut_round(rng, shop, db):
+def cut_round(rng, pool, db):
     """A power cut: writes without a flush are gone (H7)."""
-    server, lossy_disk = shop.server(rng.choice(([], BINLOG_OPTIONS)), loses_cache=True)
+    server, lossy_disk = pool.server(rng.choice(([], BINLOG_OPTIONS)), loses_cache=True)
     buyers = rng.choice((Buyer, Buyer, CounterBuyer))
     wrong, sale = killed_sale(server, rng, db, int(10 ** rng.uniform(0, 3.5)), buyers,
                               then=lossy_disk.cut_power, seconds_max=SALE_SECONDS_MAX)
@@ -152,9 +152,9 @@ def met_so_far(sql):
     return {"lock_waits": sql.status("Handlersocket_lock_waits"), "deadlocks": int(deadlocks)}
 
 
-def deadlock_round(rng, shop, db):
-    """One kind of deadlock with a SQL transaction (H8)."""
-    server, _ = shop.server(rng.choice((
+def deadlock_round(rng, pool, db):
+    """One kind of a deadlock with a SQL transaction (H8)."""
+    server, _ = pool.server(rng.choice((
         [], BINLOG_OPTIONS, ["--innodb-rollback-on-timeout=ON"])))
     before = met_so_far(server.sql())
     wrong, acknowledged = random_shape(server, db, rng)
@@ -162,92 +162,92 @@ def deadlock_round(rng, shop, db):
     return wrong, {"applied": acknowledged, **met}, server
 
 
-def history_round(rng, shop, db):
+def history_round(rng, pool, db):
     """Histories of reads and changes of all kinds are linearizable (H4)."""
-    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    server, _ = pool.server(rng.choice(([], BINLOG_OPTIONS)))
     make_register(server, db)
     wrong, operations = random_histories(server, db, rng)
     return wrong, {"operations": operations}, server
 
 
-def kill_round(rng, shop, db):
+def kill_round(rng, pool, db):
     """KILL of workers (H8)."""
-    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    server, _ = pool.server(rng.choice(([], BINLOG_OPTIONS)))
     wrong, sale = killed_workers(server, db, rng)
     return wrong, counts(sale), server
 
 
-def vanish_round(rng, shop, db):
+def vanish_round(rng, pool, db):
     """Clients vanish between request and reply (H10)."""
-    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    server, _ = pool.server(rng.choice(([], BINLOG_OPTIONS)))
     wrong, sale = vanishing_clients(server, db, rng)
     return wrong, counts(sale), server
 
 
-def token_round(rng, shop, db):
+def token_round(rng, pool, db):
     """Tokens: exactly once across kills and reconnects (H11)."""
-    server, _ = shop.server(["--handlersocket-tokens=ON"])
+    server, _ = pool.server(["--handlersocket-tokens=ON"])
     run_packaged(server.sql(), TABLE)
     wrong, bought, repeated = kills_and_reconnects(server, db, rng, rng.randint(1, 3))
     return wrong, {"applied": bought, "repeated": repeated}, server
 
 
-def replica_round(rng, shop, db):
+def replica_round(rng, pool, db):
     """The acknowledged purchases are on the semi-synchronous replica of a primary that is killed (H12)."""
-    wrong, sale, pair = killed_primary(shop.make_server, rng, db)
+    wrong, sale, pair = killed_primary(pool.make_server, rng, db)
     return wrong, counts(sale), pair.replica
 
 
-def ddl_round(rng, shop, db):
+def ddl_round(rng, pool, db):
     """DDL during a sale (H13)."""
-    server, _ = shop.server(rng.choice(([], BINLOG_OPTIONS)))
+    server, _ = pool.server(rng.choice(([], BINLOG_OPTIONS)))
     wrong, sale = storm_of_ddl(server, db)
     return wrong, counts(sale), server
 
 
-def purchase_round(rng, shop, db):
-    """Purchases of several rows by groups and transactions during one trouble (G2)."""
+def purchase_round(rng, pool, db):
+    """Purchases of several rows by groups and transactions beside one trouble (G2)."""
     trouble = rng.choice(TROUBLES)
-    server, lossy_disk = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS], trouble in FORGETFUL)
+    server, lossy_disk = pool.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS], trouble in FORGETFUL)
     wrong, counted = purchases_in_trouble(trouble, server, lossy_disk, db, rng)
     return wrong, counted, server
 
 
-def purchase_nodes_round(kind, rng, shop, db):
+def purchase_nodes_round(kind, rng, pool, db):
     """Purchases through nodes that all write, with one trouble of a node (G2)."""
-    cluster = shop.cluster(kind)
+    cluster = pool.cluster(kind)
     wrong, counted = purchases_between_nodes(cluster, db, rng)
     return wrong, counted, cluster[1]
 
 
-def purchase_failover_round(rng, shop, db):
+def purchase_failover_round(rng, pool, db):
     """Purchases at a primary that is killed; a replica is promoted, the primary comes back (G2, H12)."""
-    cluster = shop.cluster("replicas")
+    cluster = pool.cluster("replicas")
     wrong, counted = purchases_through_failover(cluster, db, rng)
     return wrong, counted, cluster.primary
 
 
-def serial_round(rng, shop, db):
+def serial_round(rng, pool, db):
     """Histories of transactions over several rows, by groups, MULTI and SQL, are strictly serializable (G5)."""
-    server, _ = shop.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS])
+    server, _ = pool.server([*rng.choice(([], BINLOG_OPTIONS)), *PURCHASE_OPTIONS])
     server.sql().run(f"CREATE DATABASE {db}")
     played = list(histories(server, db, rng, MIXED, 3))
     wrong = [f"from {state} to {end}: {history}" for history, state, end in played if not is_explained(history, state, end)]
     return wrong, {"operations": sum(len(history) for history, *_ in played)}, server
 
 
-def failover_round(rng, shop, db):
+def failover_round(rng, pool, db):
     """The primary of two replicas is killed, one is promoted, the old primary comes back (H11, H12)."""
-    cluster = shop.cluster("replicas")
+    cluster = pool.cluster("replicas")
     run_packaged(cluster.primary.sql(), TABLE)
     trouble = rng.choice((tokens_through_failovers, sale_through_failover))
     wrong, counted = trouble(cluster, rng, db)
     return wrong, counted, cluster.primary
 
 
-def nodes_round(kind, rng, shop, db):
+def nodes_round(kind, rng, pool, db):
     """A sale through nodes that all write, with one trouble: a node that is killed, cut off or paused, or DDL."""
-    cluster = shop.cluster(kind)
+    cluster = pool.cluster(kind)
     wrong, counted = trouble_between_nodes(cluster, rng, db)
     return wrong, counted, cluster[1]
 
@@ -268,7 +268,7 @@ MIX = ("crash,deadlock,crash,cut,vanish,crash,deadlock,history,crash,kill,"
 DEFAULT_ROUNDS, DEADLOCKS = 1000, 200
 
 
-def play_round(kinds, seed, number, shop):
+def play_round(kinds, seed, number, pool):
     """One round's entry for the result: kind, counts, violations."""
     kind, db = kinds[number % len(kinds)], f"round{number}"
     entry = {"kind": kind, "round": number, "seed": seed * 1_000_003 + number, "counts": {},
@@ -276,31 +276,31 @@ def play_round(kinds, seed, number, shop):
     began = time.monotonic()
     try:
         entry["wrong"], entry["counts"], server = KINDS[kind](
-            random.Random(entry["seed"]), shop, db)
+            random.Random(entry["seed"]), pool, db)
         server.close_clients()
         server.sql().run(f"DROP DATABASE {db}")
         server.close_clients()
-        shop.end_round()
+        pool.end_round()
     except Exception as error:  # noqa: B902 - a round that ends with another exception is a finding, too
         entry["wrong"] += [repr(error), traceback.format_exc()]
     if entry["wrong"]:
-        entry["directories"] = shop.close(keep=True)
+        entry["directories"] = pool.close(keep=True)
     return entry | {"seconds": time.monotonic() - began}
 
 
 def play_rounds(kinds, seed, numbers, until, entries):
     """Plays the rounds of one process, as long as there is time. Returns None at the end."""
     interrupt_on_signals()
-    shop = Shop()
+    pool = ServerPool()
     try:
         for number in numbers:
             if time.monotonic() >= until:
                 break
-            entries.put(play_round(kinds, seed, number, shop))
+            entries.put(play_round(kinds, seed, number, pool))
     except KeyboardInterrupt:
         pass
     finally:
-        shop.close()
+        pool.close()
         entries.put(None)
 
 

@@ -73,8 +73,8 @@ std::string_view LiteralFront(std::string_view pattern, base::Arena& arena) {
   return arena.Copy(front);
 }
 
-/// The least text that is greater than all texts with the prefix; empty: there is none.
-std::string Behind(std::string_view prefix) {
+/// The least text that is greater than all that begin with the prefix; empty: there is none.
+std::string FirstTextAfterPrefix(std::string_view prefix) {
   std::string text(prefix);
   while (!text.empty() && text.back() == '\xff') text.pop_back();
   if (!text.empty()) text.back() = static_cast<char>(static_cast<unsigned char>(text.back()) + 1);
@@ -278,16 +278,16 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
 void PrepareStoreScan(const RespScan& scan, base::Arena& arena, model::Find* find) {
   if (scan.database.empty()) return;
   const std::string_view front = LiteralFront(scan.pattern, arena);
-  const std::string behind = Behind(front);
+  const std::string after = FirstTextAfterPrefix(front);
   const std::span<Value> key = arena.Allocate<Value>(2);
   key[0] = Value(scan.database);
   key[1] = Value(front);
   find->key = key;
-  const std::span<model::Filter> filters = arena.Allocate<model::Filter>(behind.empty() ? 1 : 2);
+  const std::span<model::Filter> filters = arena.Allocate<model::Filter>(after.empty() ? 1 : 2);
   filters[0] = {/*stops_scan=*/true, model::CompareOp::kEq, kScannedDatabase, Value(scan.database)};
-  if (!behind.empty()) {
+  if (!after.empty()) {
     filters[1] = {/*stops_scan=*/true, model::CompareOp::kLt, kScannedKey,
-                  Value(arena.Copy(behind))};
+                  Value(arena.Copy(after))};
   }
   find->filters = filters;
 }

@@ -33,12 +33,12 @@ class Keyspaces {
 
   /// The present time by the clock of expiry, in milliseconds since 1970.
   int64_t NowMs() const {
-    const std::atomic<int64_t>* const ahead = clock_ahead_ms_.load(std::memory_order_relaxed);
-    return WallClockMs() + (ahead != nullptr ? ahead->load(std::memory_order_relaxed) : 0);
+    const std::atomic<int64_t>* const offset_ms = clock_offset_ms_.load(std::memory_order_relaxed);
+    return WallClockMs() + (offset_ms != nullptr ? offset_ms->load(std::memory_order_relaxed) : 0);
   }
-  /// Sets how much the clock of expiry is ahead, for tests. `*ms` lives as long as this object.
-  void SetClockAhead(const std::atomic<int64_t>* ms) { clock_ahead_ms_ = ms; }
-  /// By how much the server's time of day is ahead of UTC.
+  /// For tests of expiry: what NowMs adds to the clock. Lifetime: as long as this object.
+  void SetClockOffset(const std::atomic<int64_t>* ms) { clock_offset_ms_ = ms; }
+  /// How much the server's time of day is ahead of UTC.
   int64_t UtcOffsetMs() const;
   /// A cas that is later than `old`: microseconds of the server's time of day, as the column holds
   /// them. After the largest cas it is the clock's time again, because items that have the largest
@@ -68,7 +68,7 @@ class Keyspaces {
 
  private:
   const Settings settings_;
-  std::atomic<const std::atomic<int64_t>*> clock_ahead_ms_{nullptr};
+  std::atomic<const std::atomic<int64_t>*> clock_offset_ms_{nullptr};
   std::atomic<int64_t> next_flush_ms_{kNever};  ///< The earliest flush to come.
   /// By how much the server's time of day is ahead of UTC, as found in utc_offset_minute_.
   mutable std::atomic<int64_t> utc_offset_s_{0};

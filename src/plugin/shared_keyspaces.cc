@@ -44,7 +44,7 @@ std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
 SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
           keyspace::Settings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})) {
-  keyspaces_->SetClockAhead(MemcachedClockAheadMs());
+  keyspaces_->SetClockOffset(MemcachedClockOffsetMs());
 }
 
 SharedKeyspaces::~SharedKeyspaces() = default;

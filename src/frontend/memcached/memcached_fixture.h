@@ -76,7 +76,7 @@ class MemcachedTest : public ::testing::Test {
   void Connect() {
     auto keyspaces = std::make_shared<keyspace::Keyspaces>(
         keyspace::Settings{[](const std::string&) {}, utc_offset_s_, why_no_housekeeping_});
-    keyspaces->SetClockAhead(&clock_offset_ms_);
+    keyspaces->SetClockOffset(&clock_offset_ms_);
     shared_ =
         std::make_unique<MemcachedShared>(settings_, exec_stats_, latency_, std::move(keyspaces));
     frontend_ = std::make_unique<MemcachedFrontend>(*shared_);

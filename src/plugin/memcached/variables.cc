@@ -81,7 +81,7 @@ void ShowOwn(const Protocol* protocol, ShownCounters* shown) {
 
 bool KeepsHouseOnReplica() { return values.housekeeping_on_replica; }
 
-const std::atomic<int64_t>* MemcachedClockAheadMs() { return &clock_offset_ms; }
+const std::atomic<int64_t>* MemcachedClockOffsetMs() { return &clock_offset_ms; }
 
 constinit const Descriptor kMemcached = {
     kName,

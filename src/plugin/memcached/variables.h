@@ -13,7 +13,7 @@ extern const Descriptor kMemcached;
 
 /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
 bool KeepsHouseOnReplica();
-/// By how much the clock of expiry is ahead, for tests.
-const std::atomic<int64_t>* MemcachedClockAheadMs();
+/// daemon_memcached_clock_offset in milliseconds, which the clock of expiry adds, for tests.
+const std::atomic<int64_t>* MemcachedClockOffsetMs();
 
 }  // namespace rowsocket::plugin

@@ -2,7 +2,7 @@
 // checked against one of these before it sizes anything. Limits marked (variable) are defaults of
 // system variables. Layers that may not see this one have limits of their own: kLingerBytesMax in
 // net/connection.h, kCipherBytesMax and kEmptyReadsMax in net/tls_stream.h, kSecretBytesMax in
-// base/secret.h.
+// base/secret.h, SecretText::kBytesMax in base/secret_text.h.
 //
 // The order: first limits that a variable sets (Limits); then those of all protocols, of each
 // single protocol, of pairs of protocols, of the engine, and of what the plugins show.
@@ -168,6 +168,12 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 
 // RESP.
 
+/// Bytes of an inline command of RESP: as many as Redis takes.
+inline constexpr size_t kRespInlineBytesMax = size_t{64} << 10;
+/// Bytes of a line of RESP that counts arguments, or the bytes of one: as many as Redis takes.
+inline constexpr size_t kRespCountBytesMax = size_t{64} << 10;
+/// Bytes beside its second argument of a request of RESP that is recognized when it comes again.
+inline constexpr size_t kRespRepeatedBytesMax = 512;
 /// Arguments that a client of RESP may send before it has logged in, the command's name included:
 /// as many as Redis takes.
 inline constexpr size_t kRespUnauthenticatedArgumentsMax = 10;

@@ -92,7 +92,7 @@ size_t RespFrontend::input_bytes_max() const {
   // All arguments, then the bytes by which the parser sees that a count is too long.
   return (login_.is_logged_in() ? settings_.limits.line_bytes_max
                                 : model::kRespUnauthenticatedBytesMax) +
-         resp::kCountBytesMax + kLineEndsBytes;
+         model::kRespCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits RespFrontend::request_limits() const {

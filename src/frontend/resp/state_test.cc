@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/resp/resp_fixture.h"
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 namespace {
@@ -303,7 +304,7 @@ TEST_F(RespTest, NoInputIsFullBeforeItIsWrong) {
   frontend_.emplace(settings_);
   for (size_t bytes = 900; bytes <= 1000; ++bytes) {
     const std::string input = "*2\r\n$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') +
-                              "\r\n$" + std::string(2 * resp::kCountBytesMax, '1');
+                              "\r\n$" + std::string(2 * model::kRespCountBytesMax, '1');
     exec::Item item;
     const exec::Frontend::Step step = frontend_->Parse(
         std::string_view(input).substr(0, frontend_->input_bytes_max()), false, arena_, &item);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/limits.h"
+
 namespace rowsocket::resp {
 
 namespace {
@@ -48,7 +50,7 @@ Read ReadNumber(std::string_view input, int64_t* number, size_t* size) {
   }
   const size_t end = input.find('\r');
   if (end == std::string_view::npos) {
-    return input.size() > kCountBytesMax ? Read::kTooLong : Read::kNeedMore;
+    return input.size() > model::kRespCountBytesMax ? Read::kTooLong : Read::kNeedMore;
   }
   if (input.size() < end + 2) return Read::kNeedMore;
   const auto parsed = std::from_chars(input.data(), input.data() + end, *number);
@@ -113,9 +115,10 @@ bool BeginsWith(std::string_view line, std::string_view word) {
 RequestStep NextInline(std::string_view input, const RequestLimits& limits, base::Arena& arena) {
   const size_t end = input.find('\n');
   if (end == std::string_view::npos) {
-    return input.size() > kInlineBytesMax ? Fail("too big inline request") : RequestStep();
+    return input.size() > model::kRespInlineBytesMax ? Fail("too big inline request")
+                                                     : RequestStep();
   }
-  if (end > kInlineBytesMax) return Fail("too big inline request");
+  if (end > model::kRespInlineBytesMax) return Fail("too big inline request");
   std::string_view line = input.substr(0, end);
   // Any web page can make a browser send a POST here.
   if (BeginsWith(line, "post ") || BeginsWith(line, "host:")) {
@@ -222,7 +225,7 @@ void RequestPattern::Note(std::string_view request, std::span<const std::string_
   rest_.clear();
   if (request.front() != '*' || arguments.size() < 2) return;
   const std::string_view key = arguments[1];
-  if (request.size() - key.size() > kBytesMax) return;
+  if (request.size() - key.size() > model::kRespRepeatedBytesMax) return;
   const auto place = [&](std::string_view argument) {
     return static_cast<size_t>(argument.data() - request.data());
   };

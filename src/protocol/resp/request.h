@@ -5,9 +5,9 @@
 // whole is read again from its first byte when more has come, except the arguments that
 // RequestProgress has noted.
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
-// Limits: RequestLimits, checked before anything is sized by a number of the client. Errors: the
-// texts of Redis 7.2, and one of our own if the CR LF after an argument is missing. After each
-// error the connection ends.
+// Limits: RequestLimits, checked before anything is sized by them, and those of inline commands and
+// of counts in model/limits.h. Errors: the texts of Redis 7.2, and one of our own where the CR LF
+// behind an argument is missing. After each the connection ends.
 // Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
 #pragma once
 
@@ -27,9 +27,6 @@ struct RequestLimits {
   size_t bytes_max = 0;  ///< Bytes of one argument, and of a whole request.
   bool is_in = true;     ///< False: the errors say that the client has not logged in.
 };
-
-inline constexpr size_t kInlineBytesMax = 64u << 10;
-inline constexpr size_t kCountBytesMax = 64u << 10;
 
 struct RequestStep {
   enum class Result : uint8_t {
@@ -58,17 +55,13 @@ struct RequestProgress {
 RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
                         RequestProgress* progress = nullptr);
 
-/// Recognizes requests that differ from an earlier one only in their second argument, because
-/// clients send the same command again and again for another key. Whatever it takes, NextRequest
-/// would take with the same arguments. Threads: one owner. Limits: kBytesMax bytes besides the
-/// second argument.
+/// A request whose second argument may be another one: clients send the same command again and
+/// again, for another key. What it takes, NextRequest would take, too, with the same arguments.
+/// Threads: one owner. Limits: kRespRepeatedBytesMax bytes beside the second argument.
 class RequestPattern {
  public:
-  static constexpr size_t kBytesMax = 512;
-
-  /// Notes a request that NextRequest has taken as the pattern, by its bytes and its arguments. One
-  /// that cannot be a pattern only removes the former pattern: an inline command, a longer request,
-  /// fewer than two arguments.
+  /// The bytes of a request that NextRequest has taken, and its arguments. What cannot be a
+  /// pattern is forgotten: an inline command, a longer request, less than two arguments.
   void Note(std::string_view request, std::span<const std::string_view> arguments);
   /// Takes a request that fits the pattern. False: the input does not begin with such a request, or
   /// has only a part of it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "model/limits.h"
 #include "protocol/resp/reply.h"
 
 namespace rowsocket::resp {
@@ -59,8 +60,10 @@ TEST(RespRequest, ErrorsHaveTheTextsOfRedis) {
   EXPECT_EQ("error unauthenticated bulk length", Parse("*1\r\n$101\r\n", {8, 100, false}));
   EXPECT_EQ("error invalid bulk length", Parse("*1\r\n$-5\r\n"));
   EXPECT_EQ("error expected CR LF behind a bulk string", Parse("*1\r\n$4\r\nPINGxx"));
-  EXPECT_EQ("error too big inline request", Parse(std::string(kInlineBytesMax + 1, 'a')));
-  EXPECT_EQ("error too big mbulk count string", Parse("*" + std::string(kCountBytesMax + 1, '1')));
+  EXPECT_EQ("error too big inline request",
+            Parse(std::string(model::kRespInlineBytesMax + 1, 'a')));
+  EXPECT_EQ("error too big mbulk count string",
+            Parse("*" + std::string(model::kRespCountBytesMax + 1, '1')));
 }
 
 TEST(RespRequest, ManyArgumentsTakeNoMemoryBeforeTheyHaveCome) {

@@ -67,6 +67,7 @@ bool IsRefusedEarly(const Item& item, const model::Error& answer) {
     case ErrorCode::kGroup:
     case ErrorCode::kResultsize:
     case ErrorCode::kKilled:
+    case ErrorCode::kRefused:
     case ErrorCode::kEngine:
     case ErrorCode::kLockWait:
     case ErrorCode::kDeadlock:

@@ -55,7 +55,8 @@ constexpr ErrorCode kCausesWithoutWords[] = {
     ErrorCode::kModop,        ErrorCode::kToken,       ErrorCode::kClientName,
     ErrorCode::kKpnum,        ErrorCode::kFilterblob,  ErrorCode::kNotimpl,
     ErrorCode::kIndexop,      ErrorCode::kCharset,     ErrorCode::kTokenTable,
-    ErrorCode::kTokenDiffers, ErrorCode::kUnavailable, ErrorCode::kGroup};
+    ErrorCode::kTokenDiffers, ErrorCode::kUnavailable, ErrorCode::kGroup,
+    ErrorCode::kRefused};
 static_assert(model::HaveEachCauseOnce(kCauses, kCausesWithoutWords));
 
 void AppendContainerName(const MemcachedWork& work, base::Buffer& out) {

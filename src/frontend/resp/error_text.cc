@@ -66,14 +66,14 @@ constexpr model::CauseText kCauses[] = {
     {ErrorCode::kKilled, "KILLED not done: KILL, or the server's shutdown, ended the request"},
     {ErrorCode::kInternal, "ERR the server failed without saying why (168)"},
 };
-/// Causes without a text of their own: kEngine is answered by its number, the others by their
-/// names.
+/// kEngine is told by its number, kRefused by the words of its request (RespWork::wrong), the
+/// others by their names.
 constexpr ErrorCode kCausesWithoutWords[] = {
-    ErrorCode::kEngine,     ErrorCode::kCmd,    ErrorCode::kLineLength,  ErrorCode::kAuthtype,
-    ErrorCode::kStmtnum,    ErrorCode::kNumber, ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
-    ErrorCode::kFilterfld,  ErrorCode::kOp,     ErrorCode::kKlen,        ErrorCode::kValuesCount,
-    ErrorCode::kModop,      ErrorCode::kToken,  ErrorCode::kClientName,  ErrorCode::kNotimpl,
-    ErrorCode::kUnavailable};
+    ErrorCode::kEngine,      ErrorCode::kCmd,    ErrorCode::kLineLength,  ErrorCode::kAuthtype,
+    ErrorCode::kStmtnum,     ErrorCode::kNumber, ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
+    ErrorCode::kFilterfld,   ErrorCode::kOp,     ErrorCode::kKlen,        ErrorCode::kValuesCount,
+    ErrorCode::kModop,       ErrorCode::kToken,  ErrorCode::kClientName,  ErrorCode::kNotimpl,
+    ErrorCode::kUnavailable, ErrorCode::kRefused};
 static_assert(model::HaveEachCauseOnce(kCauses, kCausesWithoutWords));
 
 std::string Quoted(std::string_view name, char quote) {

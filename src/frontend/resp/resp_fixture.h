@@ -55,6 +55,7 @@ class RespTest : public ::testing::Test {
   }
   std::string Run(const exec::Item& item) {
     base::Buffer out;
+    answer_ = item.error;
     if (item.kind == exec::Item::Kind::kRequest) {
       session_.BeginTurn(item.request.is_write());
       const engine::Outcome outcome = frontend_->Execute(item, session_, out);
@@ -62,11 +63,11 @@ class RespTest : public ::testing::Test {
         session_.Rollback();
       else
         session_.Commit();
-      frontend_->Finished(item, outcome.error);
+      answer_ = outcome.error;
     } else {
       frontend_->Reply(item, out);
-      frontend_->Finished(item, item.error);
     }
+    frontend_->Finished(item, answer_);
     return std::string(out.view());
   }
 
@@ -82,6 +83,7 @@ class RespTest : public ::testing::Test {
   size_t consumed_ = 0;
   /// How many times Parse may parse a command: once more than it may ask for an index.
   int attempts_max_ = 5;
+  model::Error answer_;      ///< How the last Run ended.
   size_t bytes_parsed_ = 0;  ///< By all calls of Parse together.
   std::optional<RespFrontend> frontend_;
 };

@@ -37,5 +37,18 @@ TEST_F(RespTest, WhatAsksForTheExpiryAloneDoesNotReadTheValue) {
   EXPECT_EQ((std::vector<std::string>{"v", "expires"}), read);
 }
 
+// The counters of HandlerSocket's words are not for what only RESP refuses.
+TEST_F(RespTest, ARefusalThatOnlyRespHasWordsForHasACauseOfItsOwn) {
+  Ask("SET a text");
+  EXPECT_EQ(model::ErrorCode::kNone, answer_.code);
+  EXPECT_EQ("-ERR value is not an integer or out of range\r\n", Ask("INCR a"));
+  EXPECT_EQ(model::ErrorCode::kRefused, answer_.code);
+  EXPECT_EQ("-ERR no such key\r\n", Ask("RENAME none b"));
+  EXPECT_EQ(model::ErrorCode::kRefused, answer_.code);
+  EXPECT_EQ("-EXECABORT undone: command 1: ERR value is not an integer or out of range\r\n",
+            (Ask("MULTI"), Ask("INCR a"), Ask("EXEC")));
+  EXPECT_EQ(model::ErrorCode::kRefused, answer_.code);
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

@@ -144,12 +144,10 @@ struct RespWork : exec::ItemDetail {
   const exec::TokenedRequest* tokened = nullptr;
 };
 
-/// Refuses a call for a reason that only RESP has words for. Each cause of spec/errors.tsv is also
-/// an answer of HandlerSocket, so that there is none for it: `number`, which the engine never
-/// answers, stands for it if an Outcome needs a cause.
+/// Refuses a call for a reason that only RESP has words for.
 inline engine::Outcome RefuseWith(RespWork& work, std::string_view why) {
   work.wrong = why;
-  return engine::Outcome::Fail(model::ErrorCode::kNumber);
+  return engine::Outcome::Fail(model::ErrorCode::kRefused);
 }
 
 /// Counts a key that a command has read, as Redis's keyspace_hits and keyspace_misses do.

@@ -46,6 +46,8 @@ std::string_view RunningVersion() {
   return {server_version, std::strspn(server_version, "0123456789.")};
 }
 
+/// In the form of MYSQL_VERSION_ID. The library's own function of this name (plugin/host.cc) is in
+/// no file that this one could include or link.
 unsigned RunningVersionId() {
   char* end = server_version;
   unsigned id = 0;

@@ -16,6 +16,7 @@
 #include "model/limits.h"
 #include "net/listener.h"
 #include "plugin/host.h"
+#include "plugin/kill_variable.h"
 #include "plugin/tls.h"
 
 namespace rowsocket::plugin {
@@ -35,13 +36,17 @@ struct CommonVariables {
   model::Limits limits;
 };
 
-/// Copies the variables. `account_limits` gets the values of two variables, which SET GLOBAL
-/// changes directly from then on.
-template <typename Values>
-void TakeCommon(const Values& values, exec::AccountLimitSettings* account_limits,
-                CommonVariables* taken) {
-  account_limits->requests_per_second.store(values.account_requests_per_second);
-  account_limits->share_percent.store(values.account_share_percent);
+/// The values of two variables, for the workers of a plugin. SET GLOBAL changes them.
+template <PluginName kPlugin>
+inline exec::AccountLimitSettings account_limits;
+
+/// `readers`: how many workers read where `threads` is 0. SHOW VARIABLES then shows this number.
+template <PluginName kPlugin, typename Values>
+void TakeCommon(Values* shown, unsigned readers, CommonVariables* taken) {
+  if (shown->threads == 0) shown->threads = readers;
+  const Values& values = *shown;
+  account_limits<kPlugin>.requests_per_second.store(values.account_requests_per_second);
+  account_limits<kPlugin>.share_percent.store(values.account_share_percent);
   taken->address = Text(values.address);
   taken->port = Text(values.port);
   taken->socket = Text(values.socket);
@@ -52,7 +57,7 @@ void TakeCommon(const Values& values, exec::AccountLimitSettings* account_limits
   taken->accounts = values.accounts;
   taken->accounts_insecure = values.accounts_insecure;
   taken->auth_threads = values.auth_threads;
-  taken->account_limits = account_limits;
+  taken->account_limits = &account_limits<kPlugin>;
   taken->tls = {static_cast<net::TlsMode>(values.ssl),
                 static_cast<ClientCert>(values.ssl_client_cert)};
   taken->listen.backlog = static_cast<int>(values.backlog);
@@ -85,5 +90,14 @@ void SetNumber(MYSQL_THD, SystemVariable*, void* target, const void* save) {
   *static_cast<unsigned*>(target) = value;
   kCopy.store(value, std::memory_order_relaxed);
 }
+
+/// Defines what the generated declarations of a plugin name for the variables that every plugin
+/// has. `plugin`: its name, in quotes.
+#define ROWSOCKET_COMMON_SETTERS(plugin)                                                    \
+  constexpr auto kSetAccountRequestsPerSecond =                                             \
+      SetNumber<account_limits<plugin>.requests_per_second>;                                \
+  constexpr auto kSetAccountSharePercent = SetNumber<account_limits<plugin>.share_percent>; \
+  constexpr auto kCheckKillConnection = CheckConnection<plugin>;                            \
+  constexpr auto kSetKillConnection = EndConnection<plugin>;
 
 }  // namespace rowsocket::plugin

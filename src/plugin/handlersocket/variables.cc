@@ -10,18 +10,13 @@
 #include "plugin/common_variables.h"
 #include "plugin/handlersocket/protocol.h"
 #include "plugin/host.h"
-#include "plugin/kill_variable.h"
 
 namespace rowsocket::plugin {
 namespace {
 
 constexpr const char* kName = "handlersocket";
-/// The values of two variables, for the workers.
-exec::AccountLimitSettings account_limits;
-constexpr auto kSetAccountRequestsPerSecond = SetNumber<account_limits.requests_per_second>;
-constexpr auto kSetAccountSharePercent = SetNumber<account_limits.share_percent>;
-constexpr auto kCheckKillConnection = CheckConnection<"handlersocket">;
-constexpr auto kSetKillConnection = EndConnection<"handlersocket">;
+
+ROWSOCKET_COMMON_SETTERS("handlersocket")
 
 #include "plugin/handlersocket/variables.inc"
 
@@ -44,10 +39,8 @@ std::string TakeSecret(char** variable) {
 }
 
 HandlerSocketVariables TakeVariables() {
-  // SHOW VARIABLES then shows the number in use.
-  if (values.threads == 0) values.threads = std::max(kReadersMin, ReadersForThisMachine());
   HandlerSocketVariables variables;
-  TakeCommon(values, &account_limits, &variables);
+  TakeCommon<"handlersocket">(&values, std::max(kReadersMin, ReadersForThisMachine()), &variables);
   variables.port_wr = Text(values.port_wr);
   variables.socket_wr = Text(values.socket_wr);
   variables.secret = TakeSecret(&values.plain_secret);

@@ -7,7 +7,6 @@
 #include "plugin/audit_variable.h"
 #include "plugin/common_variables.h"
 #include "plugin/host.h"
-#include "plugin/kill_variable.h"
 #include "plugin/memcached/options.h"
 #include "plugin/memcached/protocol.h"
 
@@ -24,14 +23,9 @@ void SetClock(MYSQL_THD, SystemVariable*, void* target, const void* save) {
   *static_cast<longlong*>(target) = offset_s;
   clock_offset_ms.store(offset_s * 1000);
 }
-
-/// The values of two variables, for the workers.
-exec::AccountLimitSettings account_limits;
-constexpr auto kSetAccountRequestsPerSecond = SetNumber<account_limits.requests_per_second>;
-constexpr auto kSetAccountSharePercent = SetNumber<account_limits.share_percent>;
 constexpr auto kSetClockOffset = SetClock;
-constexpr auto kCheckKillConnection = CheckConnection<"daemon_memcached">;
-constexpr auto kSetKillConnection = EndConnection<"daemon_memcached">;
+
+ROWSOCKET_COMMON_SETTERS("daemon_memcached")
 
 #include "plugin/memcached/variables.inc"
 
@@ -54,12 +48,10 @@ void ShowOptions() {
 }
 
 MemcachedVariables TakeVariables() {
-  // SHOW VARIABLES then shows the number in use.
-  if (values.threads == 0) values.threads = ReadersForThisMachine();
-  ShowOptions();
   clock_offset_ms.store(values.clock_offset * 1000);
   MemcachedVariables variables;
-  TakeCommon(values, &account_limits, &variables);
+  TakeCommon<"daemon_memcached">(&values, ReadersForThisMachine(), &variables);
+  ShowOptions();
   variables.option = Text(values.option);
   variables.purge_rows_per_second = values.purge_rows_per_second;
   variables.may_flush = values.flush_all;

@@ -6,7 +6,6 @@
 #include "plugin/audit_variable.h"
 #include "plugin/common_variables.h"
 #include "plugin/host.h"
-#include "plugin/kill_variable.h"
 #include "plugin/resp/protocol.h"
 
 namespace rowsocket::plugin {
@@ -14,20 +13,14 @@ namespace rowsocket::plugin {
 namespace {
 
 constexpr const char* kName = "resp";
-/// The values of two variables, for the workers.
-exec::AccountLimitSettings account_limits;
-constexpr auto kSetAccountRequestsPerSecond = SetNumber<account_limits.requests_per_second>;
-constexpr auto kSetAccountSharePercent = SetNumber<account_limits.share_percent>;
-constexpr auto kCheckKillConnection = CheckConnection<"resp">;
-constexpr auto kSetKillConnection = EndConnection<"resp">;
+
+ROWSOCKET_COMMON_SETTERS("resp")
 
 #include "plugin/resp/variables.inc"
 
 RespVariables TakeVariables() {
-  // SHOW VARIABLES then shows the number in use.
-  if (values.threads == 0) values.threads = ReadersForThisMachine();
   RespVariables variables;
-  TakeCommon(values, &account_limits, &variables);
+  TakeCommon<"resp">(&values, ReadersForThisMachine(), &variables);
   variables.schema = Text(values.schema);
   variables.token_ttl_s = values.token_ttl;
   variables.limits.line_bytes_max = values.request_max_bytes;

@@ -452,11 +452,6 @@ void RespFrontend::Reply(const Item& item, base::Buffer& out) const {
   work.error = ErrorIn(out.view().substr(begin), work);
 }
 
-void RespFrontend::Refuse(Item& item, const model::Error& error, base::Arena&) const {
-  item.kind = Item::Kind::kReply;
-  item.error = error;
-}
-
 void RespFrontend::ReplyError(const Item& item, model::Error error, base::Buffer& out) const {
   if (error.ok()) error.code = ErrorCode::kInternal;
   if (item.detail == nullptr)

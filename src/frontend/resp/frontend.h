@@ -65,7 +65,6 @@ class RespFrontend final : public exec::Frontend {
   bool MayConcern(const exec::Item& item, const exec::WriteSet& writes) const override;
   void AddWrites(const exec::Item& item, exec::WriteSet& writes) const override;
   void Reply(const exec::Item& item, base::Buffer& out) const override;
-  void Refuse(exec::Item& item, const model::Error& error, base::Arena& arena) const override;
   void ReplyError(const exec::Item& item, model::Error error, base::Buffer& out) const override;
   void RefusePlain(std::string_view begin, base::Buffer& out) const override;
 

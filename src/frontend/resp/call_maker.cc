@@ -51,11 +51,12 @@ bool NamesTooManyFields(Verb verb, size_t arguments) {
   return (EndOfFields(verb, arguments) - 2) / StepOfFields(verb) > model::kColumnsMax;
 }
 
-/// MSETNX: marks keys that the command names a second time, and that it sets twice.
-void MarkRepeated(std::span<RespCall> calls) {
+/// MSETNX: a key that stands twice is set twice.
+void MarkRepeated(std::span<RespCall> calls, base::Arena& arena) {
   std::unordered_set<std::string_view, exec::TextHash> seen;
   for (RespCall& call : calls) {
-    call.repeats_key = !seen.insert(call.arguments[call.key_at]).second;
+    const bool is_new = seen.insert(call.arguments[call.key_at]).second;
+    StringCommandOf(call, arena).repeats_key = !is_new;
   }
 }
 
@@ -119,7 +120,7 @@ bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, boo
     if (!MakeOne(command, arguments, may_name_tables, arena, &call, error)) return false;
     calls->push_back(call);
   }
-  if (command.verb == Verb::kMSetNx) MarkRepeated(std::span(*calls).last(keys));
+  if (command.verb == Verb::kMSetNx) MarkRepeated(std::span(*calls).last(keys), arena);
   return true;
 }
 
@@ -143,7 +144,7 @@ bool RespCallMaker::MakeOne(const RespCommand& command, RespArguments arguments,
   call->verb = command.verb;
   call->arguments = arguments;
   call->database = state_.database;
-  if (command.verb == Verb::kWatch) call->image = &arena.Allocate<RespImage>(1)[0];
+  if (command.verb == Verb::kWatch) call->watch.image = &arena.Allocate<RespImage>(1)[0];
   if (!locator_.Locate(command.writes, may_name_tables, arena, call, error)) return false;
   if (command.verb == Verb::kRequire && arguments.size() > 5) {
     call->refusal =
@@ -186,7 +187,7 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
   }
   call.verb = command.verb;
   call.script = WithoutNil(script);
-  call.answers_nil = call.script != script;
+  if (call.script != script) StringCommandOf(call, arena).answers_nil = true;
   call.arguments = arguments;
   call.key_at = 3;
   call.database = state_.database;

@@ -53,9 +53,9 @@ TEST_F(RespCallMakerTest, AStringIsOfTheDatabaseThatIsSelected) {
 TEST_F(RespCallMakerTest, AKeyThatIsSetTwiceByOneCommandIsMarked) {
   const std::span<RespCall> calls = Make({"msetnx", "a", "1", "b", "2", "a", "3"});
   ASSERT_EQ(3u, calls.size()) << error_;
-  EXPECT_FALSE(calls[0].repeats_key);
-  EXPECT_FALSE(calls[1].repeats_key);
-  EXPECT_TRUE(calls[2].repeats_key);
+  EXPECT_FALSE(calls[0].string_command->repeats_key);
+  EXPECT_FALSE(calls[1].string_command->repeats_key);
+  EXPECT_TRUE(calls[2].string_command->repeats_key);
 }
 
 TEST_F(RespCallMakerTest, ACommandThatIsWrongHasNoCalls) {

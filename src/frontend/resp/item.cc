@@ -66,7 +66,7 @@ void MakeRequestItem(std::span<RespCall> calls, bool is_exec, size_t commands, b
     if (!call.known_reply.empty()) continue;
     unit.requests[at] = {call.index, call.request,
                          call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
-                             call.absent != nullptr ||
+                             call.watch.absent != nullptr ||
                              (call.verb == Verb::kMSetNx && call.string_command->only_if_absent)};
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
     if (is_named) {

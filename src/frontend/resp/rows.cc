@@ -443,7 +443,7 @@ bool NoRowCanHaveKey(const RespCall& call, engine::Session& session) {
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
-  if (call.image != nullptr) {
+  if (call.watch.image != nullptr) {
     return ExecuteWatch(work, call, /*may_be_there=*/!NoRowCanHaveKey(call, session), session, out);
   }
   if (call.is_string) return ExecuteString(work, call, session, out);

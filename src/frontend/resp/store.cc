@@ -340,7 +340,7 @@ int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms) {
 }
 
 std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
-  call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
+  StringCommandOf(call, arena);
   return TakeCondition(call, arena);
 }
 
@@ -367,9 +367,9 @@ std::string_view PrepareRead(RespCall& call, base::Arena& arena) {
   call.request.find.key = call.key.parts;
   call.request.find.key_parts_given = static_cast<uint32_t>(call.key.parts.size());
   if (call.verb != Verb::kGetRange) return {};
-  call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
-  const bool is_right = ParsePlainInteger(call.arguments[2], &call.string_command->from) &&
-                        ParsePlainInteger(call.arguments[3], &call.string_command->to);
+  RespStringCommand& command = StringCommandOf(call, arena);
+  const bool is_right = ParsePlainInteger(call.arguments[2], &command.from) &&
+                        ParsePlainInteger(call.arguments[3], &command.to);
   return is_right ? std::string_view() : kNoInteger;
 }
 
@@ -394,7 +394,7 @@ std::string_view PrepareIncrBy(const RespCall& call) {
 /// Reads the words of a command that changes its string.
 std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
-  RespStringCommand& command = *call.string_command;
+  RespStringCommand& command = StringCommandOf(call, arena);
   command.expires = RespStringCommand::Expires::kNever;
   switch (call.verb) {
     case Verb::kSet:
@@ -414,7 +414,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       command.value = arguments[call.key_at + 1];
       return {};
     case Verb::kMSetNx:
-      command.only_if_absent = !call.repeats_key;
+      command.only_if_absent = !command.repeats_key;
       command.value = arguments[call.key_at + 1];
       return {};
     case Verb::kEval:
@@ -449,7 +449,6 @@ std::string_view PrepareString(RespCall& call, base::Arena& arena) {
   model::Request& request = call.request;
   request.relaxed = call.container != nullptr && call.container->relaxed;
   if (TraitsOf(call.verb).reads_string()) return PrepareRead(call, arena);
-  call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
   request.verb = model::Request::Verb::kEdit;
   request.edit.key = call.key.parts;
   SetStringEditRights(call, arena, &request.edit);

@@ -345,7 +345,7 @@ void AppendOfScript(resp::Version version, const RespCall& call, const RespStrin
       break;
   }
   const bool is_nil = (call.script == RespScript::kIncrIfThere && !change.is_there()) ||
-                      (call.answers_nil && !change.done());
+                      (call.string_command->answers_nil && !change.done());
   const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
   if (is_nil) return resp::AppendNil(version, &out);
   resp::AppendInteger(is_gone                   ? -1

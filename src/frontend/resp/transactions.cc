@@ -103,7 +103,7 @@ bool RespTransactions::AddWatched(const model::Account* account, base::Arena& ar
     if (!maker_.Add(kCompare, arguments, account == nullptr, arena, calls, error)) return false;
     RespCall& call = calls->back();
     call.number = 0;
-    call.image = image;
+    call.watch.image = image;
     call.database = database;
     if (IsOfStore(call)) PutInStore(call, arena);
     return true;
@@ -115,7 +115,7 @@ bool RespTransactions::AddWatched(const model::Account* account, base::Arena& ar
   }
   const std::span<const RespCall* const> coming = watched_.coming();
   return std::all_of(coming.begin(), coming.end(), [&](const RespCall* call) {
-    return add(call->arguments[call->key_at], call->database, call->image);
+    return add(call->arguments[call->key_at], call->database, call->watch.image);
   });
 }
 

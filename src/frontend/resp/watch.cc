@@ -95,7 +95,7 @@ Outcome ExecuteWatch(RespWork& work, const RespCall& call, bool may_be_there,
   RespImage image;
   image.is_known = true;
   Outcome outcome;
-  if (call.verb == RespVerb::kWatch) *call.image = {};
+  if (call.verb == RespVerb::kWatch) *call.watch.image = {};
   if (may_be_there) {
     RowDigest row(call);
     outcome = session.Execute(*call.index, call.request, row);
@@ -105,30 +105,30 @@ Outcome ExecuteWatch(RespWork& work, const RespCall& call, bool may_be_there,
     if (image.is_there && !row.Finish(&image.digest)) return Outcome::Fail(ErrorCode::kInternal);
   }
   if (call.verb == RespVerb::kWatch) {
-    *call.image = image;
+    *call.watch.image = image;
     if (call.is_last) resp::AppendSimple("OK", &out);
     return outcome;
   }
-  outcome.rows = image == *call.image ? 1 : 0;
+  outcome.rows = image == *call.watch.image ? 1 : 0;
   return outcome;
 }
 
 bool HasFailedWatch(std::span<const RespCall> calls) {
   return std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
-    return call.verb == RespVerb::kWatched && !call.image->is_known;
+    return call.verb == RespVerb::kWatched && !call.watch.image->is_known;
   });
 }
 
 void MarkAbsent(std::span<RespCall> calls) {
   for (const RespCall& watched : calls) {
-    const bool may_be_absent =
-        watched.verb == RespVerb::kWatched && !(watched.image->is_known && watched.image->is_there);
+    const bool may_be_absent = watched.verb == RespVerb::kWatched &&
+                               !(watched.watch.image->is_known && watched.watch.image->is_there);
     if (!may_be_absent) continue;
     for (RespCall& call : calls) {
       const bool is_write_of_it =
           call.known_reply.empty() && call.request.is_write() && SameKey(call, watched);
       if (!is_write_of_it) continue;
-      call.absent = watched.image;
+      call.watch.absent = watched.watch.image;
       if (MakesRow(call)) break;  // The unit holds the row's lock from here on.
     }
   }

@@ -44,12 +44,13 @@ bool HasFailedWatch(std::span<const RespCall> calls);
 /// Marks the calls of a unit that must not meet a row, because their key was watched and absent.
 void MarkAbsent(std::span<RespCall> calls);
 inline bool MustBeAbsent(const RespCall& call) {
-  return call.absent != nullptr && call.absent->is_known && !call.absent->is_there;
+  const RespImage* const absent = call.watch.absent;
+  return absent != nullptr && absent->is_known && !absent->is_there;
 }
 /// Makes the outcome of a call stop the unit if there is a row, although its key was watched and
 /// absent.
 inline void StopIfThere(const RespCall& call, bool is_there, engine::Outcome* outcome) {
-  if (call.absent != nullptr) outcome->rows = MustBeAbsent(call) && is_there ? 0 : 1;
+  if (call.watch.absent != nullptr) outcome->rows = MustBeAbsent(call) && is_there ? 0 : 1;
 }
 
 }  // namespace rowsocket::frontend

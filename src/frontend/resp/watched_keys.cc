@@ -20,7 +20,7 @@ void RespWatchedKeys::Keep(std::span<const RespCall> calls) {
                   seen_.size() + calls.size() > model::kRespWatchedKeysMax;
   if (has_too_many_) return seen_.clear();
   for (const RespCall& call : calls) {
-    seen_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.image});
+    seen_.push_back({call.database, std::string(call.arguments[call.key_at]), *call.watch.image});
   }
 }
 

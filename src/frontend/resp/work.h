@@ -39,7 +39,9 @@ struct RespStringCommand {
   int64_t lock_token_bytes_compared = 0;  ///< script: only this many bytes at the beginning must be
                                           ///< the token's.
   bool adds_time = false;           ///< script: the new time is added to the time that is left.
-  std::string_view wrong_if_there;  ///< The error of the command if the key exists.
+  bool answers_nil = false;         ///< script: the reply is nil where it would be 0.
+  std::string_view wrong_if_there;  ///< The error of the command where the key is there.
+  bool repeats_key = false;         ///< MSETNX: an earlier call of the command has the same key.
   bool only_if_absent = false, only_if_there = false;
   bool only_if_never = false, only_if_expires = false;  ///< EXPIRE NX, XX.
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
@@ -70,55 +72,71 @@ inline constexpr std::string_view kSyntax = "ERR syntax error";
 struct RespScan;
 struct RespImage;
 
-/// One request of a command: a command with several keys has one for each.
-struct RespCall {
-  RespVerb verb = RespVerb::kPing;
-  RespArguments arguments;     ///< The command's words, its name included.
-  size_t key_at = 1;           ///< The position of the call's key among `arguments`.
-  RespKey key;                 ///< Which row of a table, a container or the store the key names.
+/// WATCH, and EXEC's check of it (watch.h).
+struct RespWatch {
+  RespImage* image = nullptr;  ///< What the key held; null: the call is of another command.
+  /// The image of a watched key that had no row: the call stops its unit where the key now has one.
+  /// Null: the call's key was not watched, or not absent.
+  const RespImage* absent = nullptr;
+};
+
+/// Which row a key means, as RespKeyLocator has found.
+struct RespLocation {
+  std::string_view database;   ///< The store's database that a string's key is in, in digits.
+  RespKey key;                 ///< Which row the key names: of a table, container or the store.
   bool may_be_string = false;  ///< The command works on strings, or on keys of any type.
   bool is_string = false;      ///< The key is a string.
+  /// The container's columns cannot hold the key, or MGET has the key of a row: it counts as
+  /// absent.
+  bool key_cannot_exist = false;
   /// The container that holds the string; null: the string is in the store, or the key is a row's.
   const keyspace::Container* container = nullptr;
-  /// The server's keyspaces, where `container` or `expiring_rows` is set.
-  const keyspace::Keyspaces* keyspaces = nullptr;
   keyspace::RowKey row_key;  ///< The key in the columns of `container`.
-  /// The key counts as absent: the container's columns cannot hold it, or MGET has the key of a
-  /// row.
-  bool key_cannot_exist = false;
   /// The keyspace of kind row whose prefix the key has; null: the key has no such prefix.
   const keyspace::KeyspaceDefinition* keyspace = nullptr;
   /// The container by whose column the rows of the key's table expire; null: they never do.
   const keyspace::Container* expiring_rows = nullptr;
+  /// The server's keyspaces, where `container` or `expiring_rows` is set.
+  const keyspace::Keyspaces* keyspaces = nullptr;
+};
+
+/// One request of a command: a command with several keys has one for each.
+struct RespCall : RespLocation {
+  RespVerb verb = RespVerb::kPing;
+  RespArguments arguments;       ///< The command's words, its name included.
+  size_t key_at = 1;             ///< The position of the call's key among `arguments`.
+  bool is_first = true;          ///< The call has the first key of its command.
+  bool is_last = true;           ///< The call has the last key of its command.
+  uint32_t number = 1;           ///< Which command of the MULTI the call belongs to; from 1.
+  std::string_view known_reply;  ///< The reply, where no engine is asked; empty: it is asked.
+
   /// Fields of the command that are no columns of the table are absent; the index opens the others.
   bool skips_unknown = false;
+  engine::Index* index = nullptr;
+  model::Request request;
+  uint32_t unit_request = 0;  ///< The position of the call's request in its unit.
+
+  // What some commands have besides.
   RespScript script = RespScript::kNone;
-  bool answers_nil = false;        ///< script: the reply is nil instead of 0.
-  std::string_view expected = {};  ///< script: what the field must hold (ComparesField).
-  /// What the command does with its string. EXPIRE of a row and GETRANGE have this, too; null:
-  /// another command, which changes no string.
+  std::string_view expected;  ///< script: what the field must hold (ComparesField).
+  std::string_view refusal;   ///< ROW.REQUIRE: the error of a unit that it stops; empty: nil.
+  /// What the command does with its string. EXPIRE of a row and GETRANGE have one, too; null: other
+  /// commands that change no string.
   RespStringCommand* string_command = nullptr;
   RespMove* move = nullptr;  ///< RENAME, COPY: what their calls share; null: another command.
   RespFieldList* field_list = nullptr;  ///< HSCAN, HRANDFIELD; null: another command.
-  RespScan* scan = nullptr;    ///< SCAN and its kin: what they list; null: another command.
-  RespImage* image = nullptr;  ///< WATCH, and EXEC's check of it: what the key held.
-  std::string_view database;   ///< The store's database that a string's key is in, in digits.
-  engine::Index* index = nullptr;
-  model::Request request;
-  std::string_view known_reply;  ///< The reply, where no engine is asked; empty: it is asked.
-  uint32_t number = 1;           ///< Which command of the MULTI the call belongs to; from 1.
-  uint32_t unit_request = 0;     ///< The index of the call's request in its unit.
-  bool is_first = true;          ///< The call has the first key of its command.
-  bool is_last = true;           ///< The call has the last key of its command.
-  bool repeats_key = false;      ///< MSETNX: an earlier call of the command has the same key.
-  /// The image of a watched key that had no row: the call stops its unit if the key now has one
-  /// (watch.h). Null: the call's key was not watched, or not absent.
-  const RespImage* absent = nullptr;
-  std::string_view refusal = {};  ///< ROW.REQUIRE: the error of the unit if this call stops it;
-                                  ///< empty: nil.
+  RespScan* scan = nullptr;  ///< SCAN and its kin: what they list; null: another command.
+  RespWatch watch;
 };
 
-/// Whether the key is a string of the store, and not an item of a container.
+/// The string_command of the call, which is made where the call has none.
+inline RespStringCommand& StringCommandOf(RespCall& call, base::Arena& arena) {
+  if (call.string_command == nullptr)
+    call.string_command = &arena.Allocate<RespStringCommand>(1)[0];
+  return *call.string_command;
+}
+
+/// Whether the key is a string of the store, and no item of a container.
 inline bool IsOfStore(const RespCall& call) { return call.is_string && call.container == nullptr; }
 
 struct RespWork : exec::ItemDetail {

@@ -121,15 +121,15 @@ def _take_replication(cursor, reading):
     lags = [float(lag) for lag in lags if lag is not None]
     reading.lag_s = max(lags) if lags else None
     for row in rows:
-        # MariaDB has kept the old names of the columns; each server has one of the two.
-        for thread, names in (("receives", ("replica_io_running", "slave_io_running")),
-                              ("applies", ("replica_sql_running", "slave_sql_running"))):
+        # MariaDB has kept the old names of the columns; each has one of both.
+        for thread, names, error in (("receives", ("replica_io_running", "slave_io_running"), "last_io_error"),
+                                     ("applies", ("replica_sql_running", "slave_sql_running"), "last_sql_error")):
             states = [row[name] for name in names if name in row]
             if not states:
                 continue
             reading.replication[thread] = reading.replication.get(thread, True) and states[0] == "Yes"
             if states[0] != "Yes":
-                reading.stopped.append((thread, states[0], row.get("last_sql_error") or row.get("last_io_error") or ""))
+                reading.stopped.append((thread, states[0], row.get(error) or ""))
 
 
 def _take_threads(cursor, reading):

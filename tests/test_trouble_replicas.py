@@ -27,7 +27,7 @@ def read(*sources):
 
 def said(*sources):
     now = read(*sources)
-    return found(now={"stopped": now.stopped, "lag_s": now.lag_s})
+    return found(now={"stopped": now.stopped, "lag_s": now.lag_s, "delay_s": now.delay_s})
 
 
 def test_each_thread_has_its_own_error():
@@ -38,3 +38,12 @@ def test_each_thread_has_its_own_error():
     assert f"no longer applies what its source writes (its thread is: No): {missing}: START" in text
     text = said({"Slave_IO_Running": "No", "Last_SQL_Error": missing})
     assert "(its thread is: No): START REPLICA" in text and missing not in text, "somebody has stopped it"
+
+
+def test_a_replica_that_is_asked_to_wait():
+    late = {"Seconds_Behind_Master": 3600}
+    assert "is 3600 s behind its source: clients" in said(late)
+    assert said({**late, "SQL_Delay": 3600}) == "" and said({"Seconds_Behind_Master": 16, "SQL_Delay": 3600}) == ""
+    assert "is 3600 s behind its source, of which it is asked to wait 3500 s" in said({**late, "SQL_Delay": 3500})
+    now = read({**late, "SQL_Delay": 3600}, {"Seconds_Behind_Master": 20}, {"Seconds_Behind_Master": None})
+    assert (now.lag_s, now.delay_s) == (20, 0), "the other source's changes are late"

@@ -66,6 +66,7 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     server: dict = dataclasses.field(default_factory=dict)  # SERVER_STATUS and SERVER_VARIABLES in lower case
     oldest: dict = dataclasses.field(default_factory=dict)  # the transaction that is open longest: seconds, thread, user
     lag_s: float | None = None
+    delay_s: float = 0  # of this lag, what a replica is asked to wait (SQL_Delay)
     replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
     stalls: list = dataclasses.field(default_factory=list)  # states of the library's threads in which a commit waits
     stalled_s: dict = dataclasses.field(default_factory=dict)  # {plugin: since when the oldest of these threads' turns runs}
@@ -109,6 +110,11 @@ def _by_plugin(cursor, what):
     return found
 
 
+def _lag_of(row):
+    """By how many seconds a source's changes come late, and how many of them an administrator has asked for."""
+    return row.get("seconds_behind_source", row.get("seconds_behind_master")), float(row.get("sql_delay") or 0)
+
+
 def _take_replication(cursor, reading):
     try:
         # MySQL's statement has all channels.
@@ -117,9 +123,10 @@ def _take_replication(cursor, reading):
         if error.args and error.args[0] in NO_PRIVILEGE:
             return
         raise
-    lags = [row.get("seconds_behind_source", row.get("seconds_behind_master")) for row in rows]
-    lags = [float(lag) for lag in lags if lag is not None]
-    reading.lag_s = max(lags) if lags else None
+    # Of several sources, the one whose changes are latest beyond their delay.
+    lags = [(float(lag) - min(float(lag), delay), float(lag), delay) for lag, delay in map(_lag_of, rows) if lag is not None]
+    if lags:
+        _, reading.lag_s, reading.delay_s = max(lags)
     for row in rows:
         # MariaDB has kept the old names of the columns; each has one of both.
         for thread, names, error in (("receives", ("replica_io_running", "slave_io_running"), "last_io_error"),

@@ -45,6 +45,8 @@ def the_replica_has_stopped(look):
 
 
 def the_replica_is_behind(look):
-    if look.now.lag_s is not None and look.now.lag_s >= LAG_S:
-        yield (f"this replica is {look.now.lag_s:.0f} s behind its source",
+    now = look.now
+    if now.lag_s is not None and now.lag_s - now.delay_s >= LAG_S:
+        asked = f", of which it is asked to wait {now.delay_s:.0f} s (SQL_Delay)" if now.delay_s else ""
+        yield (f"this replica is {now.lag_s:.0f} s behind its source{asked}",
                "clients that must see their own writes use H at, or the source: CLUSTERS.md")

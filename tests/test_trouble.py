@@ -104,17 +104,6 @@ def test_semi_synchronous_replication_that_has_given_up(role):
     assert found(now={"server": {f"rpl_semi_sync_{role}_enabled": "OFF", f"rpl_semi_sync_{role}_status": "OFF"}}) == ""
 
 
-def test_a_redo_log_that_is_too_small():
-    mib = 1 << 20
-    for server, name in (({"innodb_checkpoint_age": f"{90 * mib}", "innodb_checkpoint_max_age": f"{100 * mib}"}, "innodb_log_file_size"),
-                         ({"innodb_redo_log_current_lsn": f"{990 * mib}", "innodb_redo_log_checkpoint_lsn": f"{900 * mib}",
-                           "innodb_redo_log_capacity_resized": f"{100 * mib}"}, "innodb_redo_log_capacity")):
-        text = found(now={"server": server})
-        assert "the redo log is 90% full (90 of 100 MiB)" in text and f"raise {name} (SET GLOBAL)" in text
-        first = next(iter(server))
-        assert found(now={"server": {**server, first: f"{int(server[first]) - 20 * mib}"}}) == ""
-
-
 def test_tables_that_are_opened_again_and_again():
     def opened(count):
         return {"server": {"table_open_cache_overflows": str(count), "table_open_cache": "400"}}

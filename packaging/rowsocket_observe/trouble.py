@@ -5,7 +5,7 @@ trouble hurts.
 """
 import dataclasses
 
-from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, replicas, unseen, upkeep, waits
+from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, redo, replicas, unseen, upkeep, waits
 
 # A rule reports what has reached its thresholds. Microseconds are means over the requests between the readings.
 SLOW_COMMIT_US = 10_000
@@ -33,8 +33,7 @@ FEW_CONNECTIONS = 10  # with fewer, one of them may well have most requests
 READS_PER_SECOND = 1000  # of pages, from the disk
 READS_SHARE = 0.01  # of the requested pages
 NEW_CONNECTIONS_PER_SECOND = 200
-REOPENED_PER_SECOND = 20  # tables, because the cache of open tables is full
-REDO_LOG_SHARE = 0.85  # of the room of the redo log, beyond which writes wait until pages are written
+REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
 
 
 # Counters of each plugin that should hardly move: how many a second are too many (0: any), what that means, and what to
@@ -306,21 +305,6 @@ def pages_are_read_from_the_disk(look):
                "raise innodb_buffer_pool_size (SET GLOBAL), where the machine has the memory")
 
 
-def the_redo_log_is_nearly_full(look):
-    server = look.now.server
-    if "innodb_checkpoint_max_age" in server:
-        used, limit, name = int(server["innodb_checkpoint_age"]), int(server["innodb_checkpoint_max_age"]), "innodb_log_file_size"
-    elif "innodb_redo_log_capacity_resized" in server:
-        used = int(server["innodb_redo_log_current_lsn"]) - int(server["innodb_redo_log_checkpoint_lsn"])
-        limit, name = int(server["innodb_redo_log_capacity_resized"]), "innodb_redo_log_capacity"
-    else:
-        return
-    if limit and used >= REDO_LOG_SHARE * limit:
-        yield (f"the redo log is {used / limit:.0%} full ({used >> 20} of {limit >> 20} MiB): writes wait until changed pages are"
-               " on the disk",
-               f"raise {name} (SET GLOBAL), and innodb_io_capacity where the disk can do more")
-
-
 def tables_are_opened_again(look):
     """A rule. If the tables in use fill the cache, each statement opens others anew, which MariaDB does not count as an
     overflow."""
@@ -381,7 +365,7 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          counter("connections_lost"), waits.tables_are_waited_for, waits.whole_tables_are_waited_for, waits.rows_are_waited_for,
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
          certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
-         the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,
+         redo.the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,
          counter("slow_requests"),
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),

@@ -20,3 +20,9 @@ def test_a_redo_log_that_is_too_small():
     assert mariadb(94) == "", "pages are written, and no write waits for them"
     assert "the redo log is 88% full (88 of 100 MiB)" in mysql(88) and "raise innodb_redo_log_capacity (SET GLOBAL)" in mysql(88)
     assert mysql(80) == ""
+
+
+def test_a_redo_log_that_is_off():
+    text = found(now={"server": {"innodb_redo_log_enabled": "OFF"}})
+    assert "no write that was answered survives" in text and "ALTER INSTANCE ENABLE INNODB REDO_LOG" in text
+    assert found(now={"server": {"innodb_redo_log_enabled": "ON"}}) == ""

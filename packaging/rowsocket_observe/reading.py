@@ -18,6 +18,7 @@ SERVER_STATUS = ("Innodb_history_list_length", "wsrep_ready", "wsrep_cluster_sta
                  "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests",
                  "Innodb_checkpoint_age", "Innodb_checkpoint_max_age",  # MariaDB's
                  "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn", "Innodb_redo_log_capacity_resized",  # MySQL's
+                 "Innodb_redo_log_enabled",
                  "Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status",
                  "Table_open_cache_overflows", "Open_tables", "Opened_tables", "Access_denied_errors")
 SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", "read_only", "super_read_only",

@@ -18,3 +18,10 @@ def the_redo_log_is_nearly_full(look):
         yield (f"the redo log is {used / limit:.0%} full ({used >> 20} of {limit >> 20} MiB): writes wait until changed pages are"
                " on the disk",
                f"raise {name} (SET GLOBAL), and innodb_io_capacity where the disk can do more")
+
+
+def the_redo_log_is_off(look):
+    """As for the loading of a new server."""
+    if look.now.server.get("innodb_redo_log_enabled") == "OFF":
+        yield ("the redo log is switched off (Innodb_redo_log_enabled): no write that was answered survives the end of the server's"
+               " process or of the machine, and the server may not start again", "ALTER INSTANCE ENABLE INNODB REDO_LOG")

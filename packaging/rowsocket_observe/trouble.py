@@ -360,7 +360,8 @@ def a_row_is_hot(look):
                    if merged > 0.5 else _why_unmerged(look, plugin))
 
 
-RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engines_fail, batches_stand_still,
+RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engines_fail, redo.the_redo_log_is_off,
+         batches_stand_still,
          replicas.no_replica_acknowledges, replicas.the_node_is_alone, counter("connections_refused"),
          counter("connections_lost"), waits.tables_are_waited_for, waits.whole_tables_are_waited_for, waits.rows_are_waited_for,
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,

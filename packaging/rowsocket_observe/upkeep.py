@@ -120,7 +120,8 @@ def _why_they_stay(look, late):
             replicas.on_this_node(look, "INSTALL SONAME 'rowsocket'") + ": INSTALL.md"
     if look.now.limits.get(keeper, {}).get("purge_rows_per_second") == 0:
         return (f"{keeper}_purge_rows_per_second is 0",
-                f"SET GLOBAL {keeper}_purge_rows_per_second = 1000, or remove them by an event of SQL")
+                f"set {keeper}_purge_rows_per_second = 1000 in an option file, and start the server again, or remove them by an event"
+                " of SQL")
     if late["may_not"]:
         return (f"the port's account {late['may_not']} lacks DELETE on {table} itself",
                 f"GRANT DELETE ON {_name(late['schema'])}.{_name(late['table'])} TO {_grantee(late['may_not'])}; if it has DELETE"

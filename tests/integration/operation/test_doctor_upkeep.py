@@ -40,7 +40,11 @@ def make(make_server):
 def test_a_purge_that_is_switched_off(make):
     server, container = make("--loose-daemon-memcached-purge-rows-per-second=0")
     expire(container)
-    stands_still(server, container, "daemon_memcached_purge_rows_per_second is 0")
+    stands_still(server, container, "daemon_memcached_purge_rows_per_second is 0",
+                 "set daemon_memcached_purge_rows_per_second = 1000 in an option file, and start the server again")
+    server.stop()
+    server.start(["--loose-daemon-memcached-purge-rows-per-second=1000"])
+    wait_until(lambda: int(server.sql().value("SELECT COUNT(*) FROM more.kept")) == 0, 30, "the purge")
 
 
 def test_a_purge_without_the_right_to_delete(make_server):

@@ -27,7 +27,8 @@ SERVER_VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enable
                     "handlersocket_accounts", "handlersocket_plain_secret", "handlersocket_plain_secret_wr", "log_bin",
                     "binlog_commit_wait_count", "binlog_commit_wait_usec",  # MariaDB's
                     "binlog_group_commit_sync_delay", "binlog_group_commit_sync_no_delay_count",  # MySQL's
-                    "innodb_thread_concurrency")  # MySQL's
+                    "innodb_thread_concurrency",  # MySQL's
+                    "long_query_time")
 HOT_ROWS_NOW_S = 10  # the shortest window of ROWSOCKET_HOT_ROWS
 HOT_ROWS_S = 60
 MYSQL_HISTORY = "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len'"

@@ -5,7 +5,7 @@ trouble hurts.
 """
 import dataclasses
 
-from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, redo, replicas, unseen, upkeep, waits
+from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, redo, replicas, slow, unseen, upkeep, waits
 
 # A rule reports what has reached its thresholds. Microseconds are means over the requests between the readings.
 SLOW_COMMIT_US = 10_000
@@ -57,9 +57,6 @@ COUNTED = {
     "connections_timed_out": (
         TIMED_OUT_PER_SECOND, "{plugin} has closed {count} connections, because nothing came, or no login,",
         "let clients close what they do not use, or raise {plugin}_timeout and {plugin}_auth_timeout"),
-    "slow_requests": (
-        0, "{count} requests over {plugin} took longer than long_query_time",
-        "the slow query log has each, with its waits and rows, where slow_query_log is ON"),
     "batch_retries": (
         RUN_AGAIN_PER_SECOND,
         "{count} batches over {plugin} ran again, as a rule because transactions of SQL lock the same rows in another order,",
@@ -367,7 +364,7 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
          certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
          redo.the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,
-         counter("slow_requests"),
+         slow.requests_are_slow,
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          replicas.the_replica_has_stopped, replicas.the_replica_is_behind, failures.requests_fail,

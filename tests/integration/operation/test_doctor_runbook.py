@@ -233,7 +233,7 @@ def test_slow_requests(make_server):
     sql.run("SET GLOBAL long_query_time = 0.000001")
     index, values = writer(server), itertools.count(1)
     with busy(lambda: index.update("=", [1], [next(values)])):
-        says(server, "took longer than long_query_time", "slow_query_log")
+        says(server, "took longer than long_query_time, which is 1e-06 s", "SET GLOBAL long_query_time", "slow_query_log")
 
 
 def test_handshakes_that_fail(make_server, certificates):

@@ -64,15 +64,6 @@ def test_deadlocks_with_sql():
     assert "100 batches over handlersocket ran again" in text and "in MySQL, where that one is old" in text
 
 
-def test_a_transaction_that_is_open_for_long():
-    old = {"seconds": 700, "thread": 12, "user": "report@localhost"}
-    history = {"innodb_history_list_length": "250000"}
-    text = found(now={"server": history, "oldest": old})
-    assert "InnoDB keeps 250000 changes" in text and "connection 12 (report@localhost)" in text and "KILL 12" in text
-    assert found(now={"server": history, "oldest": {**old, "seconds": 3}}) == ""
-    assert found(now={"server": {"innodb_history_list_length": "900"}, "oldest": old}) == ""
-
-
 def test_a_node_without_its_cluster():
     assert "not part of its Galera cluster (wsrep_cluster_status non-Primary)" in found(
         now={"server": {"wsrep_cluster_status": "non-Primary", "wsrep_ready": "OFF"}})

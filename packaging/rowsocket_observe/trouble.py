@@ -22,8 +22,6 @@ NEAR_LIMIT_SHARE = 0.9  # of a limit
 UNREAD_BYTES = 64 << 10  # of replies, in both readings
 BATCH_STANDS_STILL_MS = 1000
 TLS_FAILED_PER_SECOND = 0.5  # handshakes
-OLD_VERSIONS = 100_000  # of rows that InnoDB keeps for open transactions
-OLD_TRANSACTION_S = 60  # of the oldest one, if so many versions are kept
 RUN_AGAIN_PER_SECOND = 5  # batches
 TIMED_OUT_PER_SECOND = 1  # connections
 CONFLICTS_PER_SECOND = 1  # batches that other nodes of the cluster have won
@@ -315,15 +313,6 @@ def tables_are_opened_again(look):
                "raise table_open_cache (SET GLOBAL) beyond the tables in use times the threads, and open_files_limit with it")
 
 
-def old_versions_are_kept(look):
-    history = int(look.now.server.get("innodb_history_list_length") or 0)
-    oldest = look.now.oldest
-    if history >= OLD_VERSIONS and oldest and int(oldest["seconds"]) >= OLD_TRANSACTION_S:
-        yield (f"InnoDB keeps {history} changes for transactions that are open, of which connection {oldest['thread']}"
-               f" ({oldest['user'] or 'unknown'}) has the oldest, of {oldest['seconds']} s: finds of changed rows become slow",
-               blockers.end_of(oldest, f"let it end, or KILL {oldest['thread']}"))
-
-
 def _why_unmerged(look, plugin):
     counts = {name: look.moved(plugin, name) for name in look.now.counters[plugin] if name.startswith("unmerged_")}
     most = max(counts, key=counts.get, default=None)
@@ -366,7 +355,7 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          redo.the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,
          slow.requests_are_slow,
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
-         old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
+         slow.old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          replicas.the_replica_has_stopped, replicas.the_replica_is_behind, failures.requests_fail,
          failures.most_requests_fail, unseen.not_all_can_be_read)
 

@@ -4,6 +4,7 @@ QUANTILES = (0.5, 0.99)
 ROWS_SHOWN = 10
 # The state of a connection whose worker is in a turn of more than 0.1 s: all its numbers are 0 then.
 UNKNOWN_STATE = "worker busy"
+HANDSHAKE_STATE = "handshake"
 
 
 def _buckets_between(before, after):

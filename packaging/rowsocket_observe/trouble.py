@@ -5,7 +5,8 @@ trouble hurts.
 """
 import dataclasses
 
-from rowsocket_observe import accounts, blockers, certificates, failures, large, rates, redo, replicas, slow, unseen, upkeep, waits
+from rowsocket_observe import (accounts, certificates, failures, handshakes, large, rates, redo, replicas, slow, unseen, upkeep,
+                               waits)
 
 # A rule reports what has reached its thresholds. Microseconds are means over the requests between the readings.
 SLOW_COMMIT_US = 10_000
@@ -48,7 +49,8 @@ COUNTED = {
         "the error log says why; for memory, raise {plugin}_memory_max_bytes"),
     "tls_failed": (
         TLS_FAILED_PER_SECOND, "{count} TLS handshakes with {plugin} have failed",
-        "the error log says why: as a rule a certificate that has expired, or another authority's"),
+        "the error log says why: as a rule a certificate that has expired, another authority's, or clients that go away before"
+        " the end"),
     "plain_refused": (
         0, "{plugin} has refused {count} connections without TLS",
         "let the clients use TLS, or set {plugin}_ssl = ON, which takes both, in an option file, and start the server again"),
@@ -351,7 +353,8 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          replicas.no_replica_acknowledges, replicas.the_node_is_alone, counter("connections_refused"),
          counter("connections_lost"), waits.tables_are_waited_for, waits.whole_tables_are_waited_for, waits.rows_are_waited_for,
          clients_do_not_read, connections_are_near_their_limit, buffers_are_near_their_limit, accounts.logins_fail,
-         certificates.the_certificate_ends, counter("tls_failed"), counter("plain_refused"), counter("connections_timed_out"),
+         certificates.the_certificate_ends, handshakes.handshakes_stand_still, counter("tls_failed"), counter("plain_refused"),
+         counter("connections_timed_out"),
          redo.the_redo_log_is_nearly_full, commits_are_slow, pages_are_read_from_the_disk, turns_are_long, large.replies_are_large,
          slow.requests_are_slow,
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,

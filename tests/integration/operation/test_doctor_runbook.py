@@ -249,6 +249,14 @@ def test_handshakes_that_fail(make_server, certificates):
         says(server, "TLS handshakes with handlersocket have failed", "certificate", interval_s=1)
 
 
+def test_handshakes_that_do_not_go_on(make_server, certificates):
+    server = make_server(options=[*certificates.options(), *TLS_ON])
+    with contextlib.ExitStack() as clients:
+        for _ in range(25):
+            clients.enter_context(socket.create_connection(("127.0.0.1", int(server.env["HS_PORT"])), 5)).sendall(b"\x16")
+        says(server, "25 connections of handlersocket have begun a TLS handshake that does not go on, 25 of them from 127.0.0.1")
+
+
 def test_clients_that_do_not_log_in(make_server):
     server = make_server(options=["--handlersocket-plain-secret=s", "--handlersocket-auth-timeout=1"])
 

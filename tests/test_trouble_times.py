@@ -2,7 +2,9 @@
 
 import pytest
 
-from test_trouble import found
+from test_trouble import found, look
+# pylint: disable=wrong-import-order
+from rowsocket_observe import trouble
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -57,3 +59,25 @@ def test_a_limit_of_threads_in_innodb():
     text = said("1")
     assert "innodb_thread_concurrency is 1: where more threads are busy" in text and "= 0; otherwise scans and long ranges" in text
     assert "innodb_thread_concurrency" not in said("0")
+
+
+def used(index, rows_read, mean_us, requests):
+    return {"plugin": "resp", "table_schema": "d", "table_name": index, "index_name": "PRIMARY", "user": "", "host": "", "requests": requests,
+            "writes": 0, "rows_read": rows_read, "rows_changed": 0, "errors": 0, "lock_waits": 0, "time_us": mean_us * requests}
+
+
+def test_the_index_of_long_turns_is_not_that_of_requests_that_wait():
+    """Requests for many keys each are quick by the key; those that wait for their turns take most of the time."""
+    def said(verb, rows):
+        tables = [used("store", rows, 4, max(1, rows)), used("waits", 2000, 8100, 2000)]
+        one = look(now={"latencies": [*latency(40, verb, "resp", execute=30_000), *latency(2000, "hget", "resp", execute=80)],
+                        "tables": tables, "accounts": tables})
+        for reading in (one.before, one.now):
+            reading.counters["resp"] = {}
+        return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(one))
+    text = said("mget", 400_000)
+    assert "with mget executes for 30 ms in the mean, 40 of them" in text and "requests of very many keys" in text
+    assert "; most rows are read by index d.store PRIMARY (40000 a second), and for account -: " in text
+    waits = "; most time goes to index d.waits PRIMARY (8.1 ms a request), and to account -: "
+    assert waits in said("mget", 500), "their rows are few, and their pages not in memory"
+    assert waits in said("del", 400_000), "others read the rows"

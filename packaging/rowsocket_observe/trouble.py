@@ -13,12 +13,14 @@ SLOW_COMMIT_US = 10_000
 DELAY_SHARE = 0.5  # of a commit's time: at least this much is the server's own delay if it is the cause
 SLOW_QUEUE_US = 20_000  # before a request is executed
 SLOW_EXECUTE_US = 20_000  # in a turn
-LONG_TURNS = 4  # of one verb, between the readings: fewer may come from a busy machine
-LONG_TURNS_SHARE = 0.1  # of the time between the readings: what such turns of one verb take in all
-SLOW_HELD_US = 10_000  # in which replies to finds wait for other connections' commits
-HOT_SHARE = 0.5  # of one row in the requests for hot rows, and in all requests
-HOT_REQUESTS_PER_SECOND = 100  # over the plugin: with fewer requests no row is hot
-HOT_WINDOW_MAX_S = 20  # over which hot rows may be counted
+LONG_TURNS = 4  # of one verb, between the readings: fewer may be the machine's doing
+LONG_TURNS_SHARE = 0.1  # of the time between the readings that those of one verb take together
+LONG_TURNS_ROWS = 100  # for each long turn: these are what makes it long
+READ_MANY_ROWS = ("find", "get", "mget", "exists", "keys", "scan")  # verbs that may do so in one request
+SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
+HOT_SHARE = 0.5  # that one row has of what is asked of the hot rows, and of all requests
+HOT_REQUESTS_PER_SECOND = 100  # over the plugin: where less is asked no row is hot
+HOT_WINDOW_MAX_S = 20  # of which the hot rows' counts may be
 NEAR_LIMIT_SHARE = 0.9  # of a limit
 UNREAD_BYTES = 64 << 10  # of replies, in both readings
 BATCH_STANDS_STILL_MS = 1000
@@ -213,32 +215,39 @@ def batches_stand_still(look):
                    f" longest for {max(stalled_ms, *(int(row['idle_ms'] or 0) for row in rows)) / 1000:.0f} s; {why}", mend)
 
 
-def _most_time_goes_to(look, plugin):
-    """For the end of a sentence: the plugin's index and account that took most of the time; empty: unknown."""
-    def of(rows):
-        return [row for row in rows if row["plugin"] == plugin]
-    found = []
-    for before, now, name_of in ((look.before.tables, look.now.tables, rates.index_of),
-                                 (look.before.accounts, look.now.accounts, rates.account_of)):
-        found += rates.usage_between(of(before), of(now), look.seconds, name_of, "time_us")[:1]
-    if len(found) < 2:
-        return ""
-    index, account = found
+def _most_goes_to(look, plugin, turns):
+    """For the end of a sentence: the index and the account of the plugin's that most rows are read for, where these are many
+    for each of its long turns, else those that took most of the time, which is also that of requests that wait for a turn;
+    empty: none is known."""
+    def most(column):
+        for before, now, name_of in ((look.before.tables, look.now.tables, rates.index_of),
+                                     (look.before.accounts, look.now.accounts, rates.account_of)):
+            rows = ([row for row in reading if row["plugin"] == plugin] for reading in (before, now))
+            yield from rates.usage_between(*rows, look.seconds, name_of, column)[:1]
+    for column in ("rows_read", "time_us"):
+        found = list(most(column))
+        if len(found) < 2:
+            return ""
+        index, account = found
+        if column == "rows_read" and turns and index["rows_read_per_second"] * look.seconds >= LONG_TURNS_ROWS * turns:
+            return (f"; most rows are read by index {index['name']} ({index['rows_read_per_second']:.0f} a second), and for account"
+                    f" {account['name']}")
     return (f"; most time goes to index {index['name']} ({index['mean_us'] / 1000:.1f} ms a request), and to account"
             f" {account['name']}")
 
 
 def _long_verb(look, plugin):
-    """For a sentence: the verb whose turns are long, even if other verbs have far more turns; empty: none. Turns that
-    are long because the machine is busy are few, and take a small share of the time."""
+    """The verb whose turns are long, however seldom they are beside those of other verbs: a text for a sentence, and how many of
+    its turns may have read many rows; empty, and 0: none is. Turns that a busy machine makes long are few, and take a small
+    share of the time."""
     verbs = [(mean_us, count, verb) for (_, verb), (count, mean_us) in
              rates.verbs_of_phase_between(look.before, look.now, plugin, "execute").items()
              if mean_us >= SLOW_EXECUTE_US and count >= LONG_TURNS and count * mean_us >= LONG_TURNS_SHARE * look.seconds * 1e6]
     if not verbs:
-        return ""
+        return "", 0
     mean_us, count, verb = max(verbs)
     return (f"a turn over {plugin} with {verb} executes for {mean_us / 1000:.0f} ms in the mean, {count} of them in the last"
-            f" {look.seconds:.0f} s, while other clients of its worker wait")
+            f" {look.seconds:.0f} s, while other clients of its worker wait", count if verb in READ_MANY_ROWS else 0)
 
 
 def _few_threads_in_innodb(look):
@@ -251,15 +260,16 @@ def _few_threads_in_innodb(look):
 def turns_are_long(look):
     for plugin, means in look.phases():
         is_long = means.get("execute", 0) >= SLOW_EXECUTE_US
-        long_verb = "" if is_long else _long_verb(look, plugin)
+        long_verb, turns = _long_verb(look, plugin)
         if is_long or long_verb:
-            yield ((long_verb or f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean")
-                   + _most_time_goes_to(look, plugin),
+            yield ((f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean" if is_long else long_verb)
+                   + _most_goes_to(look, plugin, turns),
                    _few_threads_in_innodb(look)
-                   + "scans and long ranges, changes of which a foreign key's cascade makes many, or pages that are not in the"
-                   " buffer pool: look at innodb_buffer_pool_size and Innodb_buffer_pool_reads, and give scans a connection, or"
-                   " a time, of their own")
-        # If commits are slow, requests wait for the end of a batch, and not for a thread.
+                   + "scans and long ranges, requests of very many keys, changes of which a foreign key's cascade makes many, or"
+                   " pages that are not in the buffer pool: look at innodb_buffer_pool_size and Innodb_buffer_pool_reads, and give"
+                   " scans a connection, or a time, of their own; with SET GLOBAL long_query_time = 0.02 and slow_query_log ON the"
+                   " log names the clients")
+        # Behind slow commits requests wait for the end of a batch, and not for a thread.
         elif means.get("queue", 0) >= SLOW_QUEUE_US and means.get("commit", 0) < SLOW_COMMIT_US:
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",
                    f"the processor is busy, or there are too few threads: top, {plugin}_threads")

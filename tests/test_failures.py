@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from server import REPOSITORY
-from test_trouble import found
+from test_trouble import client, found, look
 # pylint: disable=wrong-import-order
-from rowsocket_observe import failures
+from rowsocket_observe import failures, trouble
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -59,3 +59,35 @@ def test_logins_that_fail_where_accounts_and_secrets_are_checked(secret):
     assert "app@% (MAX_USER_CONNECTIONS 2)" in text and "somebody guesses; of logins of accounts the error log says" in text
     text = said(90)
     assert "has refused 100 logins in the last 10 s: the error log names" in text and "MAX_USER_CONNECTIONS" not in text
+
+
+def of_account(account, requests, errors, number=1, plugin="resp"):
+    return {**client(number, requests), "plugin": plugin, "account": account, "errors": errors}
+
+
+def two(before, now, counters, plugin="resp", **more):
+    """What is said of two readings of one plugin, by rows of its clients."""
+    one = look({"clients": before}, {"clients": now, **more})
+    one.before.counters, one.now.counters = {plugin: {}}, {plugin: counters}
+    return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(one))
+
+
+def test_the_account_of_requests_that_are_refused_is_named():
+    before = [of_account("app@%", 0, 0), of_account("other@%", 0, 0, 2), of_account(None, 0, 0, 3)]
+    now = [of_account("app@%", 500, 460), of_account("other@%", 10, 1, 2), of_account(None, 200, 0, 3)]
+    text = two(before, now, {"errors_account_rate": 461})
+    assert "461 requests over resp were answered account_rate in the last 10 s, most of account app@%: " in text
+    assert "were answered with an error" not in text, "it is told already"
+    assert "in the last 10 s: " in two(before, [of_account(None, 500, 461)], {"errors_account_rate": 461}), "nobody has logged in"
+    both = two(before, [of_account("app@%", 500, 461), of_account(None, 1000, 400, 3)], {"errors_account_rate": 461})
+    assert "account_rate" in both and "were answered with an error" not in both, "the others are less than half of the rest"
+    both = two(before, [of_account("app@%", 500, 461), of_account(None, 1000, 900, 3)], {"errors_account_rate": 461})
+    assert "account_rate" in both and "900 of 1500 requests over resp were answered with an error" in both
+
+
+def test_the_table_of_requests_that_are_refused_is_named():
+    def errors(count):
+        return [{"plugin": "handlersocket", "table_schema": "d", "table_name": "gone", "index_name": "PRIMARY", "errors": count}]
+    for name in ("open_table", "denied"):
+        text = found({"tables": errors(5)}, {"tables": errors(95)}, {f"errors_{name}": 90})
+        assert f"90 requests over handlersocket were answered {name} in the last 10 s, at d.gone PRIMARY: " in text

@@ -2,7 +2,9 @@
 from rowsocket_observe import accounts, rates
 
 FAILING_SHARE = 0.5  # of the requests over a plugin
-FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, however large their share
+FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
+FAILING_MIN = 10  # requests for a table, between the readings
+NEARLY_ALL = 0.9  # of the requests for a table
 REFUSED_PER_SECOND = 1  # requests that get one and the same error
 
 # What to do about errors of requests, by the name of the error's counter. Each cause of spec/errors.tsv that has a
@@ -33,8 +35,10 @@ ERRORS = {
 }
 # Of the errors above, those that requests get for one table or one of its indexes.
 OF_A_TABLE = ("errors_lock_tables", "errors_fld", "errors_idxnum", "errors_galera", "errors_resultsize", "errors_trigger",
-              "errors_versioned", "errors_unserved")
-# Errors that a client's own request causes, whatever the server and its tables are.
+              "errors_versioned", "errors_unserved", "errors_denied", "errors_open_table")
+# Those that requests get for what their account may do.
+OF_AN_ACCOUNT = ("errors_denied", "errors_account_rate")
+# What a client's own request causes, whatever the server and its tables are.
 CLIENTS_ERRORS = (
     "errors_cmd", "errors_line_length", "errors_authtype", "errors_view", "errors_sequence", "errors_system_table",
     "errors_table_engine", "errors_stmtnum", "errors_number", "errors_invalueslen", "errors_filtertype", "errors_filterfld",
@@ -55,17 +59,24 @@ def _takes_no_writes(look):
     return f"the server takes no writes: {', '.join(on)} is ON" if on else ""
 
 
+def _refusals(look, plugin):
+    """(counter, count) of each error that requests get so often that a sentence of its own tells it."""
+    for name in [*ERRORS, *sorted(name for name in look.now.counters[plugin] if name.startswith("errors_") and name not in ERRORS)]:
+        count = look.moved(plugin, name)
+        # Why logins fail is told by a rule of its own, and may be another reason than a wrong password.
+        is_told = name == "errors_unauth" and accounts.logins_often_fail(look, plugin)
+        if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS and not is_told:
+            yield name, count
+
+
 def requests_fail(look):
-    for plugin, counters in look.now.counters.items():
-        for name in [*ERRORS, *sorted(name for name in counters if name.startswith("errors_") and name not in ERRORS)]:
-            count = look.moved(plugin, name)
-            # A rule of its own says why logins fail, because a wrong password is not the only reason.
-            is_told = name == "errors_unauth" and accounts.logins_often_fail(look, plugin)
-            if count / look.seconds >= REFUSED_PER_SECOND and name not in USUAL_ERRORS and not is_told:
-                where = _most_errors_at(look, plugin, rates.index_of, count / 2) if name in OF_A_TABLE else ""
-                yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s"
-                       f"{where}",
-                       (_takes_no_writes(look) if name == "errors_lock_tables" else "") or ERRORS.get(name, OTHER_ERROR))
+    for plugin in look.now.counters:
+        for name, count in _refusals(look, plugin):
+            where = _most_errors_at(look, plugin, rates.index_of, count / 2) if name in OF_A_TABLE else ""
+            if name in OF_AN_ACCOUNT:
+                where += _most_errors_of(look, plugin, count / 2)
+            yield (f"{count} requests over {plugin} were answered {name[len('errors_'):]} in the last {look.seconds:.0f} s{where}",
+                   (_takes_no_writes(look) if name == "errors_lock_tables" else "") or ERRORS.get(name, OTHER_ERROR))
 
 
 def engines_fail(look):
@@ -84,39 +95,66 @@ def _table_of(row):
     return f"{row['table_schema']}.{row['table_name']}"
 
 
-def _most_errors_at(look, plugin, name_of, least=1):
-    """The part of a sentence that names the tables or indexes with most errors, as name_of names them; empty if none
-    has that many, for instance because the requests name tables that do not exist."""
+def _errors_by(look, plugin, name_of):
+    """{name: (requests, errors)} between the readings, by the names that name_of gives to tables or indexes."""
     counts = {}
     for sign, rows in ((-1, look.before.tables), (1, look.now.tables)):
         for row in rows:
             if row["plugin"] == plugin:
-                counts[name_of(row)] = counts.get(name_of(row), 0) + sign * int(row["errors"])
+                requests, errors = counts.get(name_of(row), (0, 0))
+                counts[name_of(row)] = (requests + sign * int(row.get("requests", 0)), errors + sign * int(row["errors"]))
+    return counts
+
+
+def _most_errors_at(look, plugin, name_of, least=1):
+    """For a sentence; empty where no table or index has so many errors, as where the requests name no table that is there."""
+    counts = {name: errors for name, (_, errors) in _errors_by(look, plugin, name_of).items()}
     most = max(counts, key=counts.get, default=None)
     return f", at {most}" if most is not None and counts[most] >= max(1, least) else ""
 
 
-def most_requests_fail(look):
-    """A rule for ports whose errors have no counters of their own."""
+def _clients_errors(look, plugin):
+    """(row, requests, errors) of each client between the readings, of which they are known."""
     old = {(row["plugin"], row["id"]): row for row in look.before.clients if row["state"] != rates.UNKNOWN_STATE}
+    for row in look.now.clients:
+        was = old.get((row["plugin"], row["id"]))
+        if row["plugin"] != plugin or row["state"] == rates.UNKNOWN_STATE or (
+                was is None and int(row["age_ms"]) > 1000 * look.seconds):  # Nobody knows what of it is new.
+            continue
+        was = was or {"requests": 0, "errors": 0}
+        yield row, int(row["requests"]) - int(was["requests"]), int(row["errors"]) - int(was["errors"])
+
+
+def _most_errors_of(look, plugin, least):
+    """For a sentence: the account whose clients have got most errors; empty where no account has so many."""
+    counts = {}
+    for row, _, errors in _clients_errors(look, plugin):
+        if row["account"]:
+            counts[row["account"]] = counts.get(row["account"], 0) + errors
+    most = max(counts, key=counts.get, default=None)
+    return f", most of account {most}" if most is not None and counts[most] >= max(1, least) else ""
+
+
+def _client_of_most_errors(look, plugin):
+    """For a sentence; empty: none is known."""
+    most = max(((errors, rates.who(row)) for row, _, errors in _clients_errors(look, plugin)), default=(0, ""))
+    return f"; most by {most[1]}" if most[0] > 0 else ""
+
+
+def most_requests_fail(look):
+    """Over ports whose errors have no counters of their own."""
     for plugin in look.now.counters:
         if plugin == "handlersocket":
             continue
+        told = sum(count for _, count in _refusals(look, plugin))
         asked = failed = 0
-        most = (0, None)
-        for row in look.now.clients:
-            was = old.get((row["plugin"], row["id"]))
-            if row["plugin"] != plugin or row["state"] == rates.UNKNOWN_STATE or (
-                    was is None and int(row["age_ms"]) > 1000 * look.seconds):  # Unknown how much is new.
-                continue
-            was = was or {"requests": 0, "errors": 0}
-            asked += int(row["requests"]) - int(was["requests"])
-            errors = int(row["errors"]) - int(was["errors"])
+        for _, requests, errors in _clients_errors(look, plugin):
+            asked += requests
             failed += errors
-            most = max(most, (errors, rates.who(row)), key=lambda one: one[0])
-        if failed / look.seconds >= FAILING_PER_SECOND and failed >= FAILING_SHARE * asked:
-            where = _most_errors_at(look, plugin, _table_of)
-            yield (f"{failed} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
-                   f"{where}; most by {most[1]}",
+        # What is told already has its own cause. Clients' errors and counters are read one after the other.
+        others = failed - told
+        if others / look.seconds >= FAILING_PER_SECOND and others >= FAILING_SHARE * max(asked - told, asked / 2):
+            yield (f"{others} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
+                   f"{_most_errors_at(look, plugin, _table_of)}{_client_of_most_errors(look, plugin)}",
                    (ERRORS["errors_offline"] if _is_on(look, "offline_mode") else _takes_no_writes(look))
                    or "the answer itself says what is wrong: ask as this client does")

@@ -141,7 +141,16 @@ def test_an_account_beyond_its_rate_is_named_with_the_variable(make_server):
     index = client.opened("g", "t", "", "v")
     sql.run("SET GLOBAL handlersocket_account_requests_per_second = 3")
     with busy(lambda: index.find("=", [1])):
-        says(server, "were answered account_rate", "raise *_account_requests_per_second")
+        says(server, "were answered account_rate", ", most of account app@", "raise *_account_requests_per_second")
+
+
+def test_a_table_that_is_dropped_under_its_clients_is_named(table, server, sql, rd):
+    sql.run("CREATE TABLE gone (id INT PRIMARY KEY) ENGINE=InnoDB")
+    index = rd("gone", "", "id")
+    index.find("=", [1])
+    sql.run("DROP TABLE gone")
+    with busy(lambda: index.find("=", [1])):
+        says(server, "were answered open_table in the last", f", at {table}.gone PRIMARY")
 
 
 def test_requests_that_fail_are_named_with_the_reason(table, server, hs_rd):

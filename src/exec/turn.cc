@@ -79,9 +79,9 @@ void CountOpenRows(const engine::OpenRowTally& rows, StatBlock& stats) {
 void CountInStats(const Item& item, const model::Error& answer, uint64_t rows, StatBlock& stats) {
   if (!answer.ok()) {
     stats.Add(ErrorStat(answer.code));
-    const bool is_failure =
-        answer.code == model::ErrorCode::kEngine && model::IsForAdministrators(answer.number);
-    if (is_failure) stats.Add(Stat::kEngineFailures);
+    const bool is_engine = answer.code == model::ErrorCode::kEngine;
+    if (is_engine && model::IsForAdministrators(answer.number)) stats.Add(Stat::kEngineFailures);
+    if (is_engine && model::IsTaken(answer.number)) stats.Add(Stat::kDuplicates);
   }
   if (item.unit != nullptr) {
     CountUnit(*item.unit, answer, stats);

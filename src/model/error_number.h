@@ -133,6 +133,11 @@ constexpr bool IsOfTable(int number) {
   }
 }
 
+/// Whether the table has a row with one of the new row's unique keys.
+constexpr bool IsTaken(int number) {
+  return number == 121 || number == 141;  // HA_ERR_FOUND_DUPP_KEY, HA_ERR_FOUND_DUPP_UNIQUE
+}
+
 /// Whether the number is a failure that an administrator has to end: one of the server, or an
 /// AUTO_INCREMENT column that is used up.
 constexpr bool IsForAdministrators(int number) {

@@ -124,6 +124,7 @@ TEST_F(TurnTest, FailedStatementLeavesNothingAndTheOthersStand) {
   EXPECT_EQ("0\t1\n", two.TakeReplies());
   EXPECT_EQ("1,10;2,20;3,30;4,40;5,55;", store_.Dump(kTable));
   EXPECT_EQ(0u, Stat(Stat::kEngineFailures)) << "another row would have been taken";
+  EXPECT_EQ(1u, Stat(Stat::kDuplicates));
 }
 
 // The hook looks at every output at each statement and at the commit, clients that only read
@@ -155,6 +156,7 @@ TEST_F(TurnTest, FailedCommitAnswersEveryRequestWithItsError) {
   EXPECT_EQ(0u, Stat(Stat::kRowsWritten));
   EXPECT_EQ(3u, Errors(model::ErrorCode::kEngine));
   EXPECT_EQ(3u, Stat(Stat::kEngineFailures));
+  EXPECT_EQ(0u, Stat(Stat::kDuplicates));
   NextTurn();
   Send(one, "0\t+\t2\t4\t40\n");
   Run();

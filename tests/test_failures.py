@@ -91,3 +91,22 @@ def test_the_table_of_requests_that_are_refused_is_named():
     for name in ("open_table", "denied"):
         text = found({"tables": errors(5)}, {"tables": errors(95)}, {f"errors_{name}": 90})
         assert f"90 requests over handlersocket were answered {name} in the last 10 s, at d.gone PRIMARY: " in text
+
+
+def test_a_table_for_which_nearly_all_requests_fail():
+    """Over HandlerSocket, whose clients meet errors of engines that are no trouble."""
+    def said(failed, asked=100, **counters):
+        def tables(asked, errors):
+            return [{"plugin": "handlersocket", "table_schema": "d", "table_name": name, "index_name": "PRIMARY", "requests": count, "errors": one}
+                    for name, count, one in (("cnt", asked, errors), ("t", 100 * asked, errors // 10))]
+        now = [of_account(None, asked, failed, plugin="handlersocket"), of_account(None, 9000, 0, 2, plugin="handlersocket")]
+        return two([of_account(None, 0, 0, number, "handlersocket") for number in (1, 2)], now,
+                   {"errors_engine": failed, **counters}, "handlersocket", tables=tables(asked, failed))
+    text = said(95)
+    assert "95 of 100 requests over handlersocket for d.cnt were answered with an engine's error in the last 10 s; most by handlersocket 1 -" in text
+    assert "1264 is out of its range" in text
+    assert said(80) == "" and said(8, 8) == "", "some of them, or few"
+    assert said(95, duplicates=95) == "", "the rows are there already"
+    assert "for d.cnt were" in said(95, duplicates=30) and said(95, duplicates=60) == ""
+    assert "an engine's error" not in said(95, engine_failures=95), "it is told already"
+    assert said(95, errors_engine=0) == "", "these are other errors"

@@ -158,3 +158,18 @@ def most_requests_fail(look):
                    f"{_most_errors_at(look, plugin, _table_of)}{_client_of_most_errors(look, plugin)}",
                    (ERRORS["errors_offline"] if _is_on(look, "offline_mode") else _takes_no_writes(look))
                    or "the answer itself says what is wrong: ask as this client does")
+
+
+def requests_for_a_table_fail(look):
+    """Over HandlerSocket, where an engine's error is a usual answer as well: nearly all requests for one table have one. Those
+    of rows that are there already, as any application meets them, do not count, nor those that engines_fail tells."""
+    plugin = "handlersocket"
+    failed = look.moved(plugin, "errors_engine") - look.moved(plugin, "duplicates") - look.moved(plugin, "engine_failures")
+    tables = [(errors, asked, name) for name, (asked, errors) in _errors_by(look, plugin, _table_of).items()
+              if errors >= NEARLY_ALL * asked]
+    errors, asked, name = max(tables, default=(0, 0, ""))
+    if errors >= max(FAILING_MIN, FAILING_PER_SECOND * look.seconds) and failed >= FAILING_SHARE * errors:
+        yield (f"{errors} of {asked} requests over {plugin} for {name} were answered with an engine's error in the last"
+               f" {look.seconds:.0f} s{_client_of_most_errors(look, plugin)}",
+               "the answer's number says what is wrong (`perror NUMBER`), as a rule values that a column does not take: 1264 is out"
+               " of its range, 1048 a NULL, 1366 bytes that are not of its character set")

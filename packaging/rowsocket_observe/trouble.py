@@ -370,7 +370,7 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          counter("batch_retries"), tables_are_opened_again, upkeep.expired_rows_stay, upkeep.tokens_stay,
          slow.old_versions_are_kept, clients_come_and_go, one_client_asks_for_most, a_row_is_hot, counter("conflicts"),
          replicas.the_replica_has_stopped, replicas.the_replica_is_behind, failures.requests_fail,
-         failures.most_requests_fail, unseen.not_all_can_be_read)
+         failures.most_requests_fail, failures.requests_for_a_table_fail, unseen.not_all_can_be_read)
 
 
 def what_is_wrong(look):

@@ -144,6 +144,20 @@ def test_an_account_beyond_its_rate_is_named_with_the_variable(make_server):
         says(server, "were answered account_rate", ", most of account app@", "raise *_account_requests_per_second")
 
 
+@pytest.mark.parametrize("value", ["none", "large"])
+def test_values_that_a_column_does_not_take_are_named(table, server, wr, value):
+    """Over HandlerSocket, whose errors of engines are usual where a row is there already."""
+    index = wr("t", "", "x")
+    server.sql(table).run("CREATE TABLE other (id INT PRIMARY KEY) ENGINE=InnoDB")
+    taken = wr("other", "", "id")
+    taken.insert(1)
+    with busy(lambda: taken.insert(1)):
+        assert "an engine's error" not in doctor(server)
+        with busy(lambda: index.update("=", [1], [None if value == "none" else 1 << 40])):
+            says(server, f" requests over handlersocket for {table}.t were answered with an engine's error", "most by handlersocket ",
+                 "a column does not take")
+
+
 def test_a_table_that_is_dropped_under_its_clients_is_named(table, server, sql, rd):
     sql.run("CREATE TABLE gone (id INT PRIMARY KEY) ENGINE=InnoDB")
     index = rd("gone", "", "id")

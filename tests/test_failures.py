@@ -110,3 +110,12 @@ def test_a_table_for_which_nearly_all_requests_fail():
     assert "for d.cnt were" in said(95, duplicates=30) and said(95, duplicates=60) == ""
     assert "an engine's error" not in said(95, engine_failures=95), "it is told already"
     assert said(95, errors_engine=0) == "", "these are other errors"
+
+
+def test_a_table_of_the_library_that_is_gone():
+    for plugin, table in (("resp", "rowsocket.store"), ("daemon_memcached", "innodb_memcache.containers")):
+        rows = [of_account(None, requests, requests, plugin=plugin) for requests in (0, 100)]
+        text = two(rows[:1], rows[1:], {}, plugin, gone=[table])
+        assert f"100 of 100 requests over {plugin} were answered with an error" in text and f"the table {table}, by which" in text
+        assert "is not there: mariadb (MySQL: mysql) < /usr/share/rowsocket/" in text and "; else the answer itself says" in text
+        assert table not in two(rows[:1], rows[1:], {}, plugin) and two(rows[:1], rows[:1], {}, plugin, gone=[table]) == ""

@@ -66,3 +66,16 @@ def test_the_account_of_a_port_that_may_not_delete(user, grantee):
     assert lacks == user and len(asked) == 2 and all(f"grantee = '{grantee}'" in query for query in asked), asked
     assert may_not(user, may=1)[0] == ""
     assert may_not(user, seen=0)[0] == "", "the doctor's account does not see the privileges of others"
+
+
+def test_tables_that_are_not_there():
+    """What an account may not see is there, as far as is known."""
+    class Refusing(Cursor):
+        def execute(self, query, arguments=None):
+            for table, number in (("innodb_memcache.containers", 1142), ("rowsocket.store", 1146)):
+                if f"FROM {table} LIMIT 0" in query:
+                    raise OSError(number, table)
+            super().execute(query, arguments)
+    now = reading.Reading(at=0.0)
+    upkeep.take(Refusing({"innodb_memcache.containers": (), "rowsocket.keyspaces": (), upkeep.STORE: ()}), now)
+    assert now.gone == ["rowsocket.store"]

@@ -1,5 +1,5 @@
-"""Requests that are answered with an error: how many, which error, on which table, and what to do about it."""
-from rowsocket_observe import accounts, rates
+"""Requests that are answered with an error: how many, which error, at which table, and what to do about it."""
+from rowsocket_observe import accounts, rates, upkeep
 
 FAILING_SHARE = 0.5  # of the requests over a plugin
 FAILING_PER_SECOND = 1  # requests over a plugin: fewer are no trouble, whatever their share
@@ -156,8 +156,18 @@ def most_requests_fail(look):
         if others / look.seconds >= FAILING_PER_SECOND and others >= FAILING_SHARE * max(asked - told, asked / 2):
             yield (f"{others} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
                    f"{_most_errors_at(look, plugin, _table_of)}{_client_of_most_errors(look, plugin)}",
-                   (ERRORS["errors_offline"] if _is_on(look, "offline_mode") else _takes_no_writes(look))
-                   or "the answer itself says what is wrong: ask as this client does")
+                   _table_is_gone(look, plugin)
+                   + ((ERRORS["errors_offline"] if _is_on(look, "offline_mode") else _takes_no_writes(look))
+                      or "the answer itself says what is wrong: ask as this client does"))
+
+
+def _table_is_gone(look, plugin):
+    """For the beginning of what to do. RESP serves rows without its table, and no strings."""
+    table, serves, script = upkeep.NEEDED[plugin]
+    if table not in look.now.gone:
+        return ""
+    return (f"the table {table}, by which {serves} are served, is not there: mariadb (MySQL: mysql) < /usr/share/rowsocket/{script}"
+            " makes it; else ")
 
 
 def requests_for_a_table_fail(look):

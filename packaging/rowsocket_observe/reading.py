@@ -72,7 +72,8 @@ class Reading:  # pylint: disable=too-many-instance-attributes
     replication: dict = dataclasses.field(default_factory=dict)  # of a replica: {"receives" or "applies": all such threads run}
     stalls: list = dataclasses.field(default_factory=list)  # states of the library's threads in which a commit waits
     stalled_s: dict = dataclasses.field(default_factory=dict)  # {plugin: since when the oldest of these threads' turns runs}
-    stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it fails to do, state, last error)
+    stopped: list = dataclasses.field(default_factory=list)  # of a replica: (what it does not do, state, last error)
+    gone: list = dataclasses.field(default_factory=list)  # tables of the library's own that are not there, see upkeep.NEEDED
     expired: dict = dataclasses.field(default_factory=dict)  # see upkeep: {what is mapped: rows that should have gone}
     tokens_age_s: tuple | None = None  # of the oldest token and of the newest one
     tokens_unindexed: bool = False  # there are tokens, but their index by age is missing

@@ -35,6 +35,10 @@ MAY_DELETE = """SELECT COUNT(*) FROM (
 TOKENS = """SELECT CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(MIN(created) AS SIGNED),
  CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(MAX(created) AS SIGNED) FROM rowsocket.tokens"""
 TOKENS_COLUMN = ("rowsocket", "tokens", "created")
+# Tables without which clients of a plugin are answered errors: the table, what it is for, and the script that makes it.
+NEEDED = {"daemon_memcached": ("innodb_memcache.containers", "all keys", "innodb_memcache.sql"),
+          "resp": ("rowsocket.store", "strings", "rowsocket_store.sql")}
+NO_SUCH_TABLE = (1049, 1146)  # nor such a schema; an account without a privilege is told that it has none
 
 
 def _rows(cursor, query, arguments=None):
@@ -47,6 +51,17 @@ def _rows(cursor, query, arguments=None):
         if error.args and error.args[0] in NOT_TO_BE_SEEN:
             return None
         raise
+
+
+def _is_gone(cursor, table):
+    try:
+        cursor.execute(f"SELECT 1 FROM {table} LIMIT 0")
+        cursor.fetchall()
+    except Exception as error:  # pylint: disable=broad-except # the driver's own classes
+        if error.args and error.args[0] in NOT_TO_BE_SEEN:
+            return error.args[0] in NO_SUCH_TABLE
+        raise
+    return False
 
 
 def _name(text):
@@ -88,7 +103,8 @@ def _may_delete(cursor, account, schema, table):
 
 
 def take(cursor, reading):
-    """Fills `expired` and `tokens_age_s` of a reading."""
+    """Fills `gone`, `expired` and `tokens_age_s` of a reading."""
+    reading.gone = [table for table, _, _ in NEEDED.values() if _is_gone(cursor, table)]
     for plugin, query in MAPPED:
         for title, *mapped in (_rows(cursor, query) or ())[:TABLES_MAX]:
             late = _late_rows(cursor, plugin, title, *mapped)

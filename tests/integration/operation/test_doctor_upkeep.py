@@ -109,6 +109,22 @@ def test_a_cache_of_open_tables_that_is_too_small(make_server, tables_kept):
              "raise table_open_cache")
 
 
+def test_tables_of_the_library_that_are_gone(make_server):
+    server = resp.start(make_server)
+    sql, client, cache = server.sql(), resp.Client(server.resp_port), mc.connect(server)
+    with busy(lambda: client.ask("GET", "k")):
+        says(server, "requests over resp were answered with an error", "the table rowsocket.store, by which strings are served, is not there",
+             "rowsocket_store.sql makes it")
+        run_packaged(sql, "rowsocket_store.sql")
+        wait_until(lambda: "the table rowsocket.store" not in doctor(server), 30, "the end of the trouble")
+    run_packaged(sql, "innodb_memcache.sql")
+    sql.run("DROP TABLE innodb_memcache.containers")
+    with busy(lambda: cache.command("mg k v")):
+        says(server, "requests over daemon_memcached were answered with an error", "the table innodb_memcache.containers, by which",
+             "innodb_memcache.sql makes it")
+    client.close()
+
+
 def test_strings_of_resp_that_stay(make_server):
     server = resp.start(make_server)
     sql, client = server.sql(), resp.Client(server.resp_port)

@@ -101,7 +101,7 @@ def test_a_table_for_which_nearly_all_requests_fail():
                     for name, count, one in (("cnt", asked, errors), ("t", 100 * asked, errors // 10))]
         now = [of_account(None, asked, failed, plugin="handlersocket"), of_account(None, 9000, 0, 2, plugin="handlersocket")]
         return two([of_account(None, 0, 0, number, "handlersocket") for number in (1, 2)], now,
-                   {"errors_engine": failed, **counters}, "handlersocket", tables=tables(asked, failed))
+                   {"errors_engine": failed, "duplicates": 0, **counters}, "handlersocket", tables=tables(asked, failed))
     text = said(95)
     assert "95 of 100 requests over handlersocket for d.cnt were answered with an engine's error in the last 10 s; most by handlersocket 1 -" in text
     assert "1264 is out of its range" in text

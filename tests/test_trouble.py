@@ -62,6 +62,9 @@ def test_a_certificate_that_ends():
 def test_deadlocks_with_sql():
     text = found(counters={"batch_retries": 100})
     assert "100 batches over handlersocket ran again" in text and "in MySQL, where that one is old" in text
+    duplicates = {"batch_retries": 100, "duplicates": 95}
+    assert found(counters=duplicates) == "", "MySQL runs a batch again for each row that is there already"
+    assert "100 batches" in found(now={"version": "10.11.18-MariaDB"}, counters=duplicates)
 
 
 def test_a_node_without_its_cluster():

@@ -84,18 +84,18 @@ def engines_fail(look):
         count = look.moved(plugin, "engine_failures")
         if count:
             yield (f"{count} requests over {plugin} failed in the last {look.seconds:.0f} s whatever their row"
-                   f" was{_most_errors_at(look, plugin, _table_of)}: the table or the disk is full, AUTO_INCREMENT is used up, or"
+                   f" was{_most_errors_at(look, plugin, table_of)}: the table or the disk is full, AUTO_INCREMENT is used up, or"
                    " a table is damaged",
                    "the answer's number says which (`perror NUMBER`, 167: AUTO_INCREMENT); df -h; the error log; SHOW TABLE"
                    " STATUS has Auto_increment: ALTER TABLE ... MODIFY makes the column wider; CHECK TABLE")
 
 
-def _table_of(row):
+def table_of(row):
     """A row of ROWSOCKET_TABLE_STATISTICS."""
     return f"{row['table_schema']}.{row['table_name']}"
 
 
-def _errors_by(look, plugin, name_of):
+def errors_by(look, plugin, name_of):
     """{name: (requests, errors)} between the readings, by the names that name_of gives to tables or indexes."""
     counts = {}
     for sign, rows in ((-1, look.before.tables), (1, look.now.tables)):
@@ -108,7 +108,7 @@ def _errors_by(look, plugin, name_of):
 
 def _most_errors_at(look, plugin, name_of, least=1):
     """For a sentence; empty where no table or index has so many errors, as where the requests name no table that is there."""
-    counts = {name: errors for name, (_, errors) in _errors_by(look, plugin, name_of).items()}
+    counts = {name: errors for name, (_, errors) in errors_by(look, plugin, name_of).items()}
     most = max(counts, key=counts.get, default=None)
     return f", at {most}" if most is not None and counts[most] >= max(1, least) else ""
 
@@ -155,7 +155,7 @@ def most_requests_fail(look):
         others = failed - told
         if others / look.seconds >= FAILING_PER_SECOND and others >= FAILING_SHARE * max(asked - told, asked / 2):
             yield (f"{others} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"
-                   f"{_most_errors_at(look, plugin, _table_of)}{_client_of_most_errors(look, plugin)}",
+                   f"{_most_errors_at(look, plugin, table_of)}{_client_of_most_errors(look, plugin)}",
                    _table_is_gone(look, plugin)
                    + ((ERRORS["errors_offline"] if _is_on(look, "offline_mode") else _takes_no_writes(look))
                       or "the answer itself says what is wrong: ask as this client does"))
@@ -174,8 +174,10 @@ def requests_for_a_table_fail(look):
     """Over HandlerSocket, where an engine's error is a usual answer as well: nearly all requests for one table have one. Those
     of rows that are there already, as any application meets them, do not count, nor those that engines_fail tells."""
     plugin = "handlersocket"
+    if "duplicates" not in look.now.counters.get(plugin, {}):  # It is not loaded, or is an older library.
+        return
     failed = look.moved(plugin, "errors_engine") - look.moved(plugin, "duplicates") - look.moved(plugin, "engine_failures")
-    tables = [(errors, asked, name) for name, (asked, errors) in _errors_by(look, plugin, _table_of).items()
+    tables = [(errors, asked, name) for name, (asked, errors) in errors_by(look, plugin, table_of).items()
               if errors >= NEARLY_ALL * asked]
     errors, asked, name = max(tables, default=(0, 0, ""))
     if errors >= max(FAILING_MIN, FAILING_PER_SECOND * look.seconds) and failed >= FAILING_SHARE * errors:

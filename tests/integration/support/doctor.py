@@ -27,7 +27,7 @@ def finds_nothing(server):
         if not any(word in said for word in OF_THE_DISK):
             break
         said = doctor(server)
-    assert said == NOTHING
+    assert said == NOTHING, said
 
 
 def says(server, *words, interval_s=0.3):

@@ -214,6 +214,12 @@ inline bool IsRowEnd(const Field& field);
 /// Whether the row in record[0] is a row of the past. REQUIRES: IsSystemVersioned.
 inline bool IsHistoricalRow(const TABLE& table);
 inline void MarkRowEndForReading(const TABLE& table);
+/// Gives the end of a row's time in record[0] what it is in a current row. REQUIRES:
+/// IsSystemVersioned.
+inline void SetRowEndOfCurrent(const TABLE& table);
+/// Whether the server has added the column to a system-versioned table by itself: SQL shows it only
+/// where it is named.
+inline bool IsAddedByServer(const Field& field);
 
 /// Drops what the query cache, if the server has one, holds of the table.
 inline void ForgetQueries(THD* thd, TABLE* table);

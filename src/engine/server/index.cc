@@ -93,7 +93,8 @@ ErrorCode ColumnsOf(const TABLE& table, const IndexNames& names, IndexNames::Lis
     return ErrorCode::kNone;
   }
   for (Field** field = table.field; *field != nullptr; ++field) {
-    const bool is_meant = !is_in_key(NumberOf(**field)) && IsNamed(**field);
+    const bool is_meant =
+        !is_in_key(NumberOf(**field)) && IsNamed(**field) && !IsAddedByServer(**field);
     if (is_meant) columns->emplace_back(NameOf(**field));
   }
   return columns->size() > model::kColumnsMax ? ErrorCode::kValuesCount : ErrorCode::kNone;
@@ -167,7 +168,7 @@ const MergeRules& IndexState::merge_rules(Tables& tables, const OpenTable& open)
 void IndexState::LookUpAnswers(const TABLE* table) {
   const KEY& key = table->key_info[key_];
   const ulong flags = table->file->index_flags(key_, 0, true);
-  whole_key_parts_ = key.user_defined_key_parts;
+  whole_key_parts_ = UserKeyParts(key).count;
   merges_partitions_ = false;
   for (uint i = 0; i < key.user_defined_key_parts && IsPartitioned(*table); ++i) {
     merges_partitions_ = merges_partitions_ || MergesPartitionsBy(*key.key_part[i].field);

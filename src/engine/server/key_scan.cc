@@ -108,6 +108,7 @@ bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
   if (op_ == CompareOp::kEq) {
     same_key_ = true;
     single_row_ = IsSingleRow();
+    AppendRowEnd();
     flag_ = FlagOfEqual();
   } else {
     flag_ = FlagOf(op_);
@@ -116,7 +117,7 @@ bool KeyScan::PrepareSimple(std::span<const model::Value> key) {
 }
 
 bool KeyScan::IsSingleRow() const {
-  return parts_count_ == key_->user_defined_key_parts &&
+  return parts_count_ == UserKeyParts(*key_).count &&
          (key_->flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME;
 }
 
@@ -178,6 +179,19 @@ void KeyScan::PrepareEqual() {
     same_key_ = true;
   }
   nothing_ = !MakeKey(parts_count_);
+  if (same_key_) AppendRowEnd();
+}
+
+// A search by the whole key does not pass through the past of the row.
+void KeyScan::AppendRowEnd() {
+  if (!IsSystemVersioned(*table_) || !EndsWithRowEnd(*key_)) return;
+  if (parts_count_ != UserKeyParts(*key_).count) return;
+  SetRowEndOfCurrent(*table_);
+  const KEY_PART_INFO& part = key_->key_part[parts_count_];
+  key_image_.resize(key_length_ + part.store_length);
+  part.field->get_key_image(key_image_.data() + key_length_, part.length, Field::itRAW);
+  key_length_ += part.store_length;
+  key_map_ = make_prev_keypart_map(parts_count_ + 1);
 }
 
 void KeyScan::PrepareRange() {

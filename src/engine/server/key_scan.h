@@ -57,6 +57,9 @@ class KeyScan {
   /// False when a column cannot hold the value of its part. REQUIRES: PrepareParts.
   bool CanBeEqual();
   void PrepareEqual();
+  /// Appends what the key of a current row ends with in a system-versioned table, where the image
+  /// has all other parts of a unique key.
+  void AppendRowEnd();
   void PrepareRange();
   bool MakeKey(uint parts);
   model::ErrorCode PrepareHash(const KeyParts& parts, std::span<const model::Value> key);

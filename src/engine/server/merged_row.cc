@@ -15,8 +15,7 @@ RowOpening MergedRow::Begin(IndexState& index, const Request& request) {
   RowOpening opening;
   opening.outcome = index.ResolveForWrite(tables_, &open);
   if (!opening.outcome.ok()) return opening;
-  // The table's own reason is asked for first: keys of a versioned table have a part that no
-  // request names, and would hide that reason.
+  // The table's own reason, which holds for every request, counts before that of the key.
   opening.reason = index.merge_rules(tables_, *open).Of(request);
   if (opening.reason != NotMergeable::kNone) return opening;
   if (!NamesOneRow(index.key_info(*open), request.key())) {

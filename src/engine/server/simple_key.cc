@@ -42,7 +42,8 @@ void SimpleKey::Learn(const KEY& key) {
   parts_.clear();
   if (IsHash(key)) return;
   Part part;
-  for (uint i = 0; i < key.user_defined_key_parts && LearnPart(key.key_part[i], &part); ++i) {
+  const KeyParts key_parts = UserKeyParts(key);
+  for (uint i = 0; i < key_parts.count && LearnPart(key_parts.first[i], &part); ++i) {
     parts_.push_back(part);
   }
 }

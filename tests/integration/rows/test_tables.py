@@ -135,6 +135,25 @@ def test_cascade_to_a_versioned_table_keeps_history(sql, wr):
 
 
 @pytest.mark.mariadb("system versioning")
+@pytest.mark.ours
+def test_finds_in_a_versioned_table_are_by_its_keys_as_sql_shows_them(sql, rd):
+    """The server puts the end of each row's time behind the columns of a unique key."""
+    sql.run("CREATE TABLE t (id INT, n INT, x TEXT, PRIMARY KEY (id), UNIQUE KEY u (n), UNIQUE KEY h (x))"
+            " WITH SYSTEM VERSIONING")
+    sql.run("INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, NULL, 'c')")
+    for _ in range(5):
+        sql.run("UPDATE t SET n = n + 1")
+    sql.run("DELETE FROM t WHERE id = 2")
+    for name, column, values in (("PRIMARY", "id", (1, 2, 3)), ("u", "n", (10, 15, 20, 25)), ("h", "x", ("a", "b", "c"))):
+        index = rd("t", name, "id,n,x")
+        for value in values:
+            assert index.rows("=", [value], limit=10) == sql.rows(f"SELECT * FROM t WHERE {column} = %s", value)
+            assert index.find("=", [value, "2038-01-19 03:14:07.999999"]) == refused(2, "kpnum")
+    assert rd("t", "", "id,n").rows(">=", [0], limit=10) == sql.rows("SELECT id, n FROM t ORDER BY id")
+    assert rd("t", "u", "id,n").rows(">", [0], limit=10) == sql.rows("SELECT id, n FROM t WHERE n > 0 ORDER BY n")
+
+
+@pytest.mark.mariadb("system versioning")
 def test_a_history_partition_that_is_due_is_left_to_sql(sql, wr):
     """Opened to be written to, the table would be marked as one whose partition is being added, for which each
     statement of SQL's waits."""

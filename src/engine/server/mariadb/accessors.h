@@ -249,6 +249,8 @@ inline bool IsHistoricalRow(const TABLE& table) { return !table.vers_end_field()
 inline void MarkRowEndForReading(const TABLE& table) {
   if (table.versioned()) table.vers_end_field()->register_field_in_read_map();
 }
+inline void SetRowEndOfCurrent(const TABLE& table) { table.vers_end_field()->set_max(); }
+inline bool IsAddedByServer(const Field& field) { return field.invisible == INVISIBLE_SYSTEM; }
 
 inline void ForgetQueries(THD* thd, TABLE* table) { query_cache_invalidate3(thd, table, 0); }
 /// needs_reopen() alone would miss FLUSH TABLES and OPTIMIZE.

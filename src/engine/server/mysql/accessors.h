@@ -290,6 +290,8 @@ inline bool IsSystemVersioned(const TABLE&) { return false; }
 inline bool IsRowEnd(const Field&) { return false; }
 inline bool IsHistoricalRow(const TABLE&) { return false; }
 inline void MarkRowEndForReading(const TABLE&) {}
+inline void SetRowEndOfCurrent(const TABLE&) {}
+inline bool IsAddedByServer(const Field&) { return false; }
 
 /// MySQL has no query cache.
 inline void ForgetQueries(THD*, TABLE*) {}

@@ -209,8 +209,9 @@ class Session {
   /// sessions of a factory.
   virtual Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) = 0;
 
-  /// Whether the account may see anything of the table that the names name; otherwise kDenied, even
-  /// if there is no such table. May be called wherever OpenIndex may.
+  /// Whether the account may see anything of the table that the names name; otherwise kDenied, also
+  /// where there is no such table. A table of the server's own schemas is kSystemTable for every
+  /// account. May be called wherever OpenIndex may.
   virtual Outcome MayOpen(const IndexNames& names, const model::Account& account) = 0;
 
   /// Opens the index if the account may see anything of its table; otherwise kDenied. Null

@@ -104,7 +104,9 @@ void ServerSession::BringUpToDate() {
   FollowVariables();
 }
 
+// The server's own schemas are no secret, and a privilege on them would not help.
 Outcome ServerSession::MayOpen(const IndexNames& names, const model::Account& account) {
+  if (IsSystemSchema(names.db)) return Outcome::Fail(ErrorCode::kSystemTable);
   if (stage_ == Stage::kIdle) Recover();
   // An open is judged by the present grants, and may wait for their lock even if the open before
   // has given up its wait.

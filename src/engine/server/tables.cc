@@ -11,8 +11,6 @@
 
 namespace rowsocket::engine::server {
 
-namespace {
-
 using model::ErrorCode;
 
 bool IsSystemSchema(std::string_view db) {
@@ -22,8 +20,6 @@ bool IsSystemSchema(std::string_view db) {
     return schema.size() == db.size() && strncasecmp(schema.data(), db.data(), db.size()) == 0;
   });
 }
-
-}  // namespace
 
 Outcome Tables::Open(const std::string& db, const std::string& name, Access access,
                      OpenTable** out) {

@@ -29,6 +29,9 @@
 
 namespace rowsocket::engine::server {
 
+/// Whether the schema is one of the server's own, whose tables are not served.
+bool IsSystemSchema(std::string_view db);
+
 class Tables {
  public:
   explicit Tables(SessionThd& thd) : thd_(thd), locks_(thd) {}

@@ -74,6 +74,15 @@ def test_privileges_are_sqls(server):
     sql.run("GRANT SELECT (id, name), UPDATE (name) ON shop.product TO app@'127.%'")
 
 
+def test_no_privilege_is_asked_for_on_the_servers_own_tables(server):
+    """None would help, and the tables hold what a client is not to read."""
+    client = Client(server.resp_port)
+    client.ask("AUTH", "app", "right")
+    for key in ("mysql.user:1", "MySQL.global_priv:1", "sys.x:1", "performance_schema.threads:1", "information_schema.tables:1"):
+        for command in (("HGETALL", key), ("HSET", key, "a", 1)):
+            assert client.ask(*command).startswith("NOTABLE no table of this name is served"), command
+
+
 def test_an_account_that_is_dropped_ends_its_connections(server):
     sql = server.sql()
     sql.run("CREATE USER gone@'127.%' IDENTIFIED BY 'right'")

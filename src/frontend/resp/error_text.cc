@@ -139,9 +139,7 @@ std::string RespNothingDone(std::string_view why) {
 std::string RespDeniedText(const RespCall& call, const model::Account& account) {
   const std::string_view db = IsOfStore(call) ? keyspace::kRowsocketSchema : call.key.db;
   const std::string_view table = IsOfStore(call) ? keyspace::kStoreTable : call.key.table;
-  return "NOPERM a privilege is missing: GRANT " + std::string(PrivilegesOf(call)) + " ON " +
-         Quoted(db, '`') + "." + Quoted(table, '`') + " TO " + Quoted(account.user(), '\'') + "@" +
-         Quoted(account.host(), '\'');
+  return "NOPERM a privilege is missing: " + RespGrant(PrivilegesOf(call), db, table, account);
 }
 
 std::string RespNoField(const RespCall& call) {
@@ -152,6 +150,12 @@ std::string RespNoField(const RespCall& call) {
                "rowsocket.keyspaces leaves it out"
              : "NOFIELD `fields` of rowsocket.keyspaces has a column that the table does not have";
 }
+std::string RespGrant(std::string_view privileges, std::string_view db, std::string_view table,
+                      const model::Account& account) {
+  return "GRANT " + std::string(privileges) + " ON " + Quoted(db, '`') + "." + Quoted(table, '`') +
+         " TO " + Quoted(account.user(), '\'') + "@" + Quoted(account.host(), '\'');
+}
+
 
 std::string RespNoTable(const RespCall& call, bool may_name_tables) {
   const std::string table = Quoted(call.key.db, '`') + "." + Quoted(call.key.table, '`');

@@ -29,7 +29,10 @@ std::string RespNoField(const RespCall& call);
 /// The error of a call whose keyspace names a table that does not exist. `may_name_tables`: the
 /// client may know the table's name.
 std::string RespNoTable(const RespCall& call, bool may_name_tables);
-/// The error of a call whose account lacks a privilege, with the GRANT that would help.
+/// The GRANT of privileges on a table to the account.
+std::string RespGrant(std::string_view privileges, std::string_view db, std::string_view table,
+                      const model::Account& account);
+/// The error of a call whose account lacks a privilege: with the GRANT.
 std::string RespDeniedText(const RespCall& call, const model::Account& account);
 /// The text of an error of one call, or of several calls together. `call`: the call that has
 /// failed; null: not one call alone. `account`: the connection's; null: it may do everything.

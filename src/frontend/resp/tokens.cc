@@ -22,9 +22,10 @@ std::string_view BeginOf(resp::Version version) {
   return version == resp::Version::k3 ? "RESP3 " : "RESP2 ";
 }
 
-constexpr std::string_view kFenceDenied =
-    "NOPERM FENCE writes for another client: GRANT SELECT, INSERT, UPDATE ON "
-    "`rowsocket`.`tokens` to the account";
+std::string FenceDenied(const model::Account& account) {
+  return "NOPERM FENCE writes for another client: " +
+         RespGrant("SELECT, INSERT, UPDATE", "rowsocket", "tokens", account);
+}
 
 }  // namespace
 
@@ -106,9 +107,10 @@ Outcome RespTokens::ExecuteOutcome(const RespWork& work, const model::Account* a
   exec::TokenFate fate;
   const Outcome outcome = book_->Ask(*work.tokened, session, &fate);
   if (!outcome.ok()) {
-    const bool is_denied = outcome.error.code == ErrorCode::kDenied;
+    const bool is_denied = account != nullptr && outcome.error.code == ErrorCode::kDenied;
     if (outcome.is_answer())
-      resp::AppendError(is_denied ? kFenceDenied : RespErrorText(outcome.error, work), &out);
+      resp::AppendError(is_denied ? FenceDenied(*account) : RespErrorText(outcome.error, work),
+                        &out);
     return outcome;
   }
   resp::AppendArray(2, &out);

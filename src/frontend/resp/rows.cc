@@ -440,8 +440,10 @@ bool NoRowCanHaveKey(const RespCall& call, engine::Session& session) {
   return call.is_string ? call.key_cannot_exist : KeyHasUncanonicalNumber(call, session);
 }
 
-Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
-                    engine::Session& session, base::Buffer& out) {
+namespace {
+
+Outcome ExecuteFitting(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                       engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.watch.image != nullptr) {
     return ExecuteWatch(work, call, /*may_be_there=*/!NoRowCanHaveKey(call, session), session, out);
@@ -479,6 +481,20 @@ Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max
     AppendFound(work, call, row, cells.view(), out);
   StopIfThere(call, outcome.rows != 0, &outcome);
   return outcome;
+}
+
+}  // namespace
+
+Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                    engine::Session& session, base::Buffer& out) {
+  const Outcome outcome = ExecuteFitting(work, call, reply_bytes_max, session, out);
+  if (outcome.error.code != model::ErrorCode::kKpnum || call.is_string) return outcome;
+  engine::IndexFacts facts;
+  const bool is_known = session.Inspect(*call.index, &facts).ok();
+  if (!is_known || facts.is_unique) return outcome;
+  return RefuseWith(
+      work,
+      "NOTSERVED a key of an index that is not unique names no row: use a unique one, or SQL");
 }
 
 }  // namespace rowsocket::frontend

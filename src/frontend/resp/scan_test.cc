@@ -25,6 +25,10 @@ TEST_F(RespTest, AnIndexThatNamesNoRowsOrHoldsThemInPartIsNotListed) {
     EXPECT_TRUE(
         Ask(command + "page@many:*").starts_with("-NOTSERVED keys of an index that is not"));
   }
+  EXPECT_TRUE(
+      Ask("HGETALL page@many:text").starts_with("-NOTSERVED a key of an index that is not"));
+  EXPECT_TRUE(Ask("HSET page@many:text u c").starts_with("-NOTSERVED a key of an index that is"));
+  EXPECT_TRUE(Ask("HGETALL page:1:2").starts_with("-NOROW the key has not one value for each"));
   EXPECT_EQ("*2\r\n$12\r\npage@whole:a\r\n$12\r\npage@whole:b\r\n", Ask("KEYS page@whole:*"));
   EXPECT_EQ("*2\r\n$6\r\npage:1\r\n$6\r\npage:2\r\n", Ask("KEYS page:*"));
 }

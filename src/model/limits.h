@@ -218,7 +218,9 @@ inline constexpr size_t kRespCallsKept = 64;
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
 /// Bytes of the pattern of SCAN, HSCAN and CONFIG GET, which is compared with each name.
 inline constexpr size_t kRespPatternBytesMax = 1024;
-/// Bytes of the pattern of KEYS, which is compared with up to kRespScanRowsMax keys at once.
+/// The bytes of a key of RESP's store: those of the column k of rowsocket.store.
+inline constexpr size_t kRespStoreKeyBytesMax = 1024;
+/// Bytes of the pattern of KEYS, which goes through kRespScanRowsMax keys at once.
 inline constexpr size_t kRespKeysPatternBytesMax = 128;
 /// Rows that one SCAN of RESP looks at, multiplied by the bytes of its pattern: matching a key
 /// takes time of the product of both lengths.

@@ -6,6 +6,7 @@
 #include "keyspace/config.h"
 #include "model/cause_texts.h"
 #include "model/error_number.h"
+#include "model/limits.h"
 #include "protocol/resp/reply.h"
 
 namespace rowsocket::frontend {
@@ -14,6 +15,7 @@ using model::ErrorCode;
 
 namespace {
 
+constexpr int kDataTooLong = 1406;  // ER_DATA_TOO_LONG
 constexpr std::string_view kNoWritesNow =
     "READONLY the server takes no writes now: read_only, or the table is locked";
 constexpr std::string_view kNoTableServed =
@@ -105,7 +107,21 @@ int NumberInSql(int code) {
   }
 }
 
-/// The text for a number of the engine or the server.
+/// What a client is told of ER_DATA_TOO_LONG where the call shows that no value of the client's is
+/// too long for its column. Empty: it does not show that.
+std::string_view WhyTooLong(const RespCall& call) {
+  if (IsOfStore(call) && call.key.parts.size() == 2 &&
+      call.key.parts[1].text().size() > model::kRespStoreKeyBytesMax) {
+    static_assert(model::kRespStoreKeyBytesMax == 1024, "the text names the limit");
+    return "CONSTRAINT the key of a string is longer than 1,024 bytes (1406)";
+  }
+  if (call.verb == RespVerb::kHIncrBy || call.verb == RespVerb::kHIncrByFloat)
+    return "CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits than it "
+           "holds (1406)";
+  return {};
+}
+
+/// What a client is told of a number of the engine or the server.
 std::string TextOfNumber(int cause) {
   const int code = NumberInSql(cause);
   const std::string_view meaning = model::MeaningOf(code);
@@ -136,6 +152,12 @@ std::string RespNothingDone(std::string_view why) {
   return "EXECABORT nothing was done: " + std::string(why);
 }
 
+std::string RespGrant(std::string_view privileges, std::string_view db, std::string_view table,
+                      const model::Account& account) {
+  return "GRANT " + std::string(privileges) + " ON " + Quoted(db, '`') + "." + Quoted(table, '`') +
+         " TO " + Quoted(account.user(), '\'') + "@" + Quoted(account.host(), '\'');
+}
+
 std::string RespDeniedText(const RespCall& call, const model::Account& account) {
   const std::string_view db = IsOfStore(call) ? keyspace::kRowsocketSchema : call.key.db;
   const std::string_view table = IsOfStore(call) ? keyspace::kStoreTable : call.key.table;
@@ -150,12 +172,6 @@ std::string RespNoField(const RespCall& call) {
                "rowsocket.keyspaces leaves it out"
              : "NOFIELD `fields` of rowsocket.keyspaces has a column that the table does not have";
 }
-std::string RespGrant(std::string_view privileges, std::string_view db, std::string_view table,
-                      const model::Account& account) {
-  return "GRANT " + std::string(privileges) + " ON " + Quoted(db, '`') + "." + Quoted(table, '`') +
-         " TO " + Quoted(account.user(), '\'') + "@" + Quoted(account.host(), '\'');
-}
-
 
 std::string RespNoTable(const RespCall& call, bool may_name_tables) {
   const std::string table = Quoted(call.key.db, '`') + "." + Quoted(call.key.table, '`');
@@ -185,7 +201,11 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
     return "TRYAGAIN not done: the table's columns have changed since the command before";
   const bool is_of_store = call != nullptr && IsOfStore(*call);
   if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
-  // A read does not need a server that takes writes, so it must have met a lock of the table.
+  if (call != nullptr && error == model::Error::Engine(kDataTooLong) && work.wrong.empty()) {
+    const std::string_view why = WhyTooLong(*call);
+    if (!why.empty()) return std::string(why);
+  }
+  // A read needs no server that takes writes: it has met a lock of the table.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
                                        [](const RespCall& one) { return one.request.is_write(); });
   if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())

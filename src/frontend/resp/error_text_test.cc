@@ -4,14 +4,45 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
+
+#include "model/limits.h"
 
 namespace rowsocket::frontend {
 namespace {
+
+using model::Error;
 
 TEST(RespGrantTest, TheGrantHasTheNamesAsSqlQuotesThem) {
   const model::Account account("o'x", "127.%");
   EXPECT_EQ("GRANT SELECT, UPDATE ON `a``b`.`t.u` TO 'o''x'@'127.%'",
             RespGrant("SELECT, UPDATE", "a`b", "t.u", account));
+}
+
+TEST(RespErrorTextTest, AKeyThatTheStoreCannotHoldIsNoValue) {
+  std::string key(model::kRespStoreKeyBytesMax, 'k');
+  std::vector<model::Value> parts = {model::Value("0"), model::Value(key)};
+  RespCall call;
+  call.verb = RespVerb::kSet;
+  call.is_string = true;
+  call.key.parts = parts;
+  EXPECT_EQ("CONSTRAINT a value does not fit its column (1406)",
+            RespFailureText(Error::Engine(1406), RespWork(), &call, nullptr));
+  key += 'k';
+  parts[1] = model::Value(key);
+  EXPECT_EQ("CONSTRAINT the key of a string is longer than 1,024 bytes (1406)",
+            RespFailureText(Error::Engine(1406), RespWork(), &call, nullptr));
+  EXPECT_EQ("CONSTRAINT a value does not fit its column (1265)",
+            RespFailureText(Error::Engine(1265), RespWork(), &call, nullptr));
+}
+
+TEST(RespErrorTextTest, ASumThatAFloatWouldNotShowIsNoValueThatIsTooLong) {
+  RespCall call;
+  call.verb = RespVerb::kHIncrByFloat;
+  EXPECT_EQ(
+      "CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits than it "
+      "holds (1406)",
+      RespFailureText(Error::Engine(1406), RespWork(), &call, nullptr));
 }
 
 }  // namespace

@@ -44,6 +44,13 @@ def test_a_sum_that_the_column_cannot_hold_is_refused(client, sql, kind, before,
     assert sql.rows("SELECT v, v + 0e0 FROM told") == was
 
 
+def test_what_a_float_does_not_take_is_said_in_words(client, sql):
+    sql.run("CREATE TABLE told (id INT PRIMARY KEY, f FLOAT)")
+    sql.run("INSERT INTO told (id, f) VALUES (1, 1)")
+    for command in (("HINCRBYFLOAT", "shop.told:1", "f", "1e-9"), ("HINCRBY", "shop.told:1", "f", "1")):
+        assert client.ask(*command).startswith("CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits"), command
+
+
 @pytest.mark.parametrize("kind, before, command, by, answer, after", [
     ("INT(5) ZEROFILL", "7", "HINCRBY", "1", 8, b"00008"),
     ("DECIMAL(9,2)", "24.90", "HINCRBYFLOAT", "0.1", b"25", b"25.00"),

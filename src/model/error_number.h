@@ -54,6 +54,11 @@ constexpr std::string_view MeaningOf(int number) {
     case 3819:  // ER_CHECK_CONSTRAINT_VIOLATED (MySQL)
     case 4025:  // ER_CONSTRAINT_FAILED (MariaDB)
       return "a CHECK constraint does not hold";
+    case 1416:  // ER_CANT_CREATE_GEOMETRY_OBJECT
+      return "a value is no geometry as the column keeps it: write it by SQL";
+    case 1906:  // ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN (MariaDB)
+    case 3105:  // ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN (MySQL)
+      return "a generated column takes no value";
     default:
       return {};
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/limits.h"
@@ -43,6 +44,15 @@ TEST(RespErrorTextTest, ASumThatAFloatWouldNotShowIsNoValueThatIsTooLong) {
       "CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits than it "
       "holds (1406)",
       RespFailureText(Error::Engine(1406), RespWork(), &call, nullptr));
+}
+
+TEST(RespErrorTextTest, GeneratedColumnsAndGeometriesHaveWords) {
+  const std::pair<int, std::string> texts[] = {
+      {1416, "CONSTRAINT a value is no geometry as the column keeps it: write it by SQL (1416)"},
+      {1906, "CONSTRAINT a generated column takes no value (1906)"},
+      {3105, "CONSTRAINT a generated column takes no value (3105)"}};
+  for (const auto& [number, text] : texts)
+    EXPECT_EQ(text, RespErrorText(Error::Engine(number), RespWork()));
 }
 
 }  // namespace

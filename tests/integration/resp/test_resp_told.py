@@ -2,8 +2,8 @@
 
 import pytest
 
-from resp import Client
-from server import run_packaged, wait_until
+from resp import Client, Error
+from server import is_mysql, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -44,11 +44,14 @@ def test_a_sum_that_the_column_cannot_hold_is_refused(client, sql, kind, before,
     assert sql.rows("SELECT v, v + 0e0 FROM told") == was
 
 
-def test_what_a_float_does_not_take_is_said_in_words(client, sql):
-    sql.run("CREATE TABLE told (id INT PRIMARY KEY, f FLOAT)")
+def test_what_a_float_and_a_computed_column_do_not_take_is_said_in_words(client, sql):
+    sql.run("CREATE TABLE told (id INT PRIMARY KEY, f FLOAT, g INT AS (id * 2) STORED, p POINT)")
     sql.run("INSERT INTO told (id, f) VALUES (1, 1)")
     for command in (("HINCRBYFLOAT", "shop.told:1", "f", "1e-9"), ("HINCRBY", "shop.told:1", "f", "1")):
         assert client.ask(*command).startswith("CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits"), command
+    assert client.ask("HSET", "shop.told:1", "g", "4") == Error(
+        f"CONSTRAINT a generated column takes no value ({3105 if is_mysql() else 1906})")
+    assert client.ask("HSET", "shop.told:1", "p", "x").startswith("CONSTRAINT a value is no geometry as the column keeps it")
 
 
 @pytest.mark.parametrize("kind, before, command, by, answer, after", [

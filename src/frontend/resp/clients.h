@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -37,9 +38,10 @@ struct RespFacts {
 /// What a connection is doing. Threads: the connection's worker writes it, any reads it.
 struct RespActivity {
   std::atomic<uint32_t> verb{0};  ///< The number of the last command (RespCommandName).
-  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When the connection began its last turn.
-  std::atomic<int64_t> queued{-1};  ///< Commands queued after MULTI; -1: no MULTI.
-  std::atomic<bool> waits{false};   ///< The connection's request waits for a lock.
+  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
+  std::atomic<int64_t> queued{-1};     ///< Commands behind MULTI; -1: there is none.
+  std::atomic<size_t> multi_bytes{0};  ///< What the commands behind the last MULTI take.
+  std::atomic<bool> waits{false};      ///< Its request waits for a lock.
 };
 
 struct RespClient {
@@ -48,8 +50,21 @@ struct RespClient {
   uint32_t verb = 0;
   int64_t active_ms = 0;
   int64_t queued = -1;
+  size_t multi_bytes = 0;
   bool waits = false;
 };
+
+inline RespClient RespClientOf(uint64_t id, const RespFacts& facts, const RespActivity& activity) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const int64_t queued = activity.queued.load(kRelaxed);
+  return {id,
+          facts,
+          activity.verb.load(kRelaxed),
+          activity.since_ms.load(kRelaxed),
+          queued,
+          queued < 0 ? 0 : activity.multi_bytes.load(kRelaxed),
+          activity.waits.load(kRelaxed)};
+}
 
 class RespClients {
  public:
@@ -78,10 +93,7 @@ class RespClients {
     std::vector<RespClient> all;
     for (const auto& [id, shown] : clients_) {
       if (shown.is_ended) continue;
-      all.push_back({id, shown.facts, shown.activity->verb.load(std::memory_order_relaxed),
-                     shown.activity->since_ms.load(std::memory_order_relaxed),
-                     shown.activity->queued.load(std::memory_order_relaxed),
-                     shown.activity->waits.load(std::memory_order_relaxed)});
+      all.push_back(RespClientOf(id, shown.facts, *shown.activity));
     }
     return all;
   }

@@ -130,6 +130,8 @@ exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_req
   own_client_.activity().queued.store(
       state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
       std::memory_order_relaxed);
+  if (state_.in_multi)
+    own_client_.activity().multi_bytes.store(state_.multi_bytes, std::memory_order_relaxed);
   ShowHeldBytes();
   finder_.EndParse(step.parsed == Parsed::kItem && item->kind == Item::Kind::kSilentOpen);
   own_client_.replies().SetSkipInTurn(step.parsed == Parsed::kItem && !item->is_silent() &&

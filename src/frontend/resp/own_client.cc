@@ -55,8 +55,9 @@ std::string ShownUser(std::string user) {
   return user;
 }
 
-/// A line of CLIENT LIST. The address comes from the socket, which a connection that ends meanwhile
-/// no longer has.
+/// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
+/// does not have any more. The sizes of buffers, which the workers of other connections alone know,
+/// are 0: libraries convert them to numbers, and fail where a line lacks them.
 std::string LineOf(const RespClient& client) {
   const RespFacts& facts = client.facts;
   const int64_t now_ms = base::CoarseNowMs();
@@ -67,9 +68,10 @@ std::string LineOf(const RespClient& client) {
          " age=" + seconds_since(facts.since_ms) + " idle=" + seconds_since(client.active_ms) +
          " flags=" + FlagsOf(client) + " db=" + facts.database +
          " sub=0 psub=0 ssub=0 multi=" + std::to_string(client.queued) +
-         " cmd=" + std::string(RespCommandName(client.verb)) + " user=" + ShownUser(facts.user) +
-         " redir=-1 resp=" + std::to_string(facts.version) + " lib-name=" + facts.library +
-         " lib-ver=" + facts.library_version + "\n";
+         " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=" + std::to_string(client.multi_bytes) +
+         " obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=" + std::string(RespCommandName(client.verb)) +
+         " user=" + ShownUser(facts.user) + " redir=-1 resp=" + std::to_string(facts.version) +
+         " lib-name=" + facts.library + " lib-ver=" + facts.library_version + "\n";
 }
 
 bool ParseId(std::string_view text, uint64_t* id) {
@@ -135,9 +137,7 @@ void RespOwnClient::Show(const RespState& state, const model::Account* account) 
   if (id_ != 0) settings_.clients->Show(id_, facts_, activity_);
 }
 
-RespClient RespOwnClient::Shown() const {
-  return {id_, facts_, activity_.verb, activity_.since_ms, activity_.queued, activity_.waits};
-}
+RespClient RespOwnClient::Shown() const { return RespClientOf(id_, facts_, activity_); }
 
 // A client with an account sees only the connections of this account, like SHOW PROCESSLIST without
 // the privilege PROCESS.

@@ -260,12 +260,16 @@ TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
   other.Parse("CLIENT LIST\r\n", false, arena_, &item);
   other.Reply(item, out);
   const std::string list(out.view());
-  EXPECT_NE(std::string::npos, list.find(" flags=xb db=0 sub=0 psub=0 ssub=0 multi=1 cmd=get "))
-      << list;
-  EXPECT_NE(std::string::npos, list.find(" flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 cmd=client "))
-      << list;
+  const std::string sizes = " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=";
+  const std::string rest = " obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=";
+  const std::string x = " flags=xb db=0 sub=0 psub=0 ssub=0 multi=1" + sizes +
+                        std::to_string(2 * sizeof(std::string) + 4) + rest + "get ";
+  EXPECT_NE(std::string::npos, list.find(x)) << list;
+  const std::string n = " flags=N db=0 sub=0 psub=0 ssub=0 multi=-1" + sizes + "0" + rest;
+  EXPECT_NE(std::string::npos, list.find(n + "client ")) << list;
   EXPECT_EQ(1u, clients_.CountWaiting());
   Ask("DISCARD");
+  EXPECT_NE(std::string::npos, Ask("CLIENT INFO").find(" multi-mem=0 "));
   frontend_->ShowWaits(false);
   EXPECT_NE(std::string::npos, Ask("INFO").find("blocked_clients:0"));
   frontend_.reset();

@@ -64,6 +64,8 @@ constexpr KnownScript kScripts[] = {
      "rate-limiter-flexible: incrTtlLuaScript"},
     {"ad9d3af8f2c6470a7fdd6833660c6c3c4f8cbc01", RespScript::kIncrAndExpire,
      "limits for Python: incr_expire"},
+    {"11b521081e82e78e4e866b3ee7a11fe32d1930d9", RespScript::kIncrAndExpireAtOne,
+     "cashews 7: _INCR_EXPIRE"},
     {"9c3a455e708879fedd31f9be93c7f57a228dd6b6", RespScript::kRelease,
      "redis-semaphore: delIfEqualLua of a mutex"},
     {"91e12f6ebb7ea534f5ad5273c84a2181b727f30a", RespScript::kExpireIfHeldInMs,

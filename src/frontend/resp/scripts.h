@@ -75,7 +75,10 @@ enum class RespScript : uint8_t {
   /// Adds the second argument to a number, which expires in the first argument's seconds if it was
   /// 0 or absent before (the sum is what was added); answers the sum.
   kIncrAndExpire,
-  /// Sets the second argument if the key holds the first one; answers 1 or 0.
+  /// Adds the first argument to a number, which expires in the second argument's milliseconds where
+  /// the sum is 1; answers the sum.
+  kIncrAndExpireAtOne,
+  /// Sets the second argument where the key holds the first one; answers 1 or 0.
   kCompareAndSet,
   /// Sets the second argument for the third one's milliseconds if the key holds the first one;
   /// answers 1 or 0.
@@ -145,6 +148,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kSetIfEquals:
     case RespScript::kAddInWindow:
     case RespScript::kIncrAndExpire:
+    case RespScript::kIncrAndExpireAtOne:
     case RespScript::kCompareAndSet:
     case RespScript::kCompareNumberAndSet:
     case RespScript::kExpireIfHeldInMsOrNil:
@@ -188,7 +192,8 @@ constexpr bool Swaps(RespScript script) {
 /// Whether the script counts in a number that expires.
 constexpr bool CountsInWindow(RespScript script) {
   return script == RespScript::kCountInWindow || script == RespScript::kReadWindow ||
-         script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire;
+         script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire ||
+         script == RespScript::kIncrAndExpireAtOne;
 }
 /// Whether the script neither makes nor deletes a key.
 constexpr bool OnlyUpdates(RespScript script) {

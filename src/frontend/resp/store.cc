@@ -113,14 +113,14 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
     ParsePlainInteger(arguments[4], &command.window_ms);
     return SetExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
-  const bool is_first = call.script == RespScript::kAddInWindow;
-  if (!ParsePlainInteger(arguments[is_first ? 4 : 5], &command.by)) return kNoInteger;
-  const std::string_view seconds = arguments[is_first ? 5 : 4];
-  const std::string_view wrong =
-      SetExpiry(call, seconds, /*is_seconds=*/true, /*is_moment=*/false, arena);
+  const bool is_last = call.script == RespScript::kIncrAndExpire;
+  const bool is_seconds = is_last || call.script == RespScript::kAddInWindow;
+  if (!ParsePlainInteger(arguments[is_last ? 5 : 4], &command.by)) return kNoInteger;
+  const std::string_view time = arguments[is_last ? 4 : 5];
+  const std::string_view wrong = SetExpiry(call, time, is_seconds, /*is_moment=*/false, arena);
   if (!wrong.empty()) return wrong;
-  ParsePlainInteger(seconds, &command.window_ms);
-  command.window_ms *= 1000;
+  ParsePlainInteger(time, &command.window_ms);
+  if (is_seconds) command.window_ms *= 1000;
   return {};
 }
 

@@ -164,11 +164,20 @@ Decision RespStringChange::CountInWindow() {
   }
   new_ = std::to_string(number_);
   keeps_flags_ = !begins;
-  const bool expires_anew =
-      script == RespScript::kIncrAndExpire ? number_ == command().by : left_ms_ < 0 || begins;
-  if (!expires_anew) return Change(new_, Expires::kKeep);
+  if (!begins && !BeginsWindow()) return Store(new_);
   left_ms_ = command().window_ms;
   return Change(new_, Expires::kAt);
+}
+
+bool RespStringChange::BeginsWindow() const {
+  switch (call_.script) {
+    case RespScript::kIncrAndExpire:
+      return number_ == command().by;
+    case RespScript::kIncrAndExpireAtOne:
+      return number_ == 1;
+    default:
+      return left_ms_ < 0;
+  }
 }
 
 int64_t RespStringChange::TimeLeftMs() const {
@@ -335,6 +344,7 @@ void AppendOfScript(resp::Version version, const RespCall& call, const RespStrin
     case RespScript::kTimeLeft:
       return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
     case RespScript::kIncrAndExpire:
+    case RespScript::kIncrAndExpireAtOne:
       return resp::AppendInteger(change.number(), &out);
     case RespScript::kAcquireWithPrefix:
     case RespScript::kSetIfEquals:

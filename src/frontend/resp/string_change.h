@@ -51,6 +51,8 @@ class RespStringChange final : public model::RowEditor {
   /// Decides the scripts of locks if the string is the lock's token.
   model::Decision ChangeLock();
   model::Decision CountInWindow();
+  /// Whether the number that CountInWindow has made gets a time of expiry.
+  bool BeginsWindow() const;
   int64_t TimeLeftMs() const;
   model::Decision Increment();
   model::Decision IncrementFloat();

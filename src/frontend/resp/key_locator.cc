@@ -37,8 +37,9 @@ bool TellsItem(const RespCall& call) {
       return std::any_of(arguments.begin() + 3, arguments.end(),
                          [](std::string_view word) { return IsWord(word, "get"); });
     case Verb::kEval:
-      return call.script == RespScript::kReadWindow || call.script == RespScript::kTimeLeft ||
-             call.script == RespScript::kCountInWindow || call.script == RespScript::kAddInWindow;
+      return OnlyReads(call.script) || call.script == RespScript::kCountInWindow ||
+             call.script == RespScript::kAddInWindow ||
+             call.script == RespScript::kAddInWindowForMs;
     default:
       return false;
   }

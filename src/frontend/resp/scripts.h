@@ -72,8 +72,15 @@ enum class RespScript : uint8_t {
   /// Adds the first argument to a number, which expires in the second argument's seconds if it
   /// was absent or never expired. Answers the sum and the milliseconds that are left.
   kAddInWindow,
-  /// Adds the second argument to a number, which expires in the first argument's seconds if it was
-  /// 0 or absent before (the sum is what was added); answers the sum.
+  /// Adds the first argument to a number, which expires in the second argument's milliseconds, if
+  /// these are more than 0, where the sum is what was added. Answers the sum, and the milliseconds
+  /// of the window that begins, or those that are left.
+  kAddInWindowForMs,
+  /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 where the
+  /// key is absent; changes nothing.
+  kPeekWindow,
+  /// Adds the second argument to a number, which expires in the first argument's seconds where the
+  /// sum is what was added; answers the sum.
   kIncrAndExpire,
   /// Adds the first argument to a number, which expires in the second argument's milliseconds where
   /// the sum is 1; answers the sum.
@@ -120,6 +127,7 @@ enum class RespScript : uint8_t {
 constexpr size_t ArgumentsMin(RespScript script) {
   switch (script) {
     case RespScript::kReadWindow:
+    case RespScript::kPeekWindow:
     case RespScript::kGetDel:
     case RespScript::kPersist:
       return 0;
@@ -147,6 +155,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kExtendOrAcquire:
     case RespScript::kSetIfEquals:
     case RespScript::kAddInWindow:
+    case RespScript::kAddInWindowForMs:
     case RespScript::kIncrAndExpire:
     case RespScript::kIncrAndExpireAtOne:
     case RespScript::kCompareAndSet:
@@ -189,17 +198,23 @@ constexpr bool Swaps(RespScript script) {
   return script == RespScript::kSetIfEquals || script == RespScript::kCompareAndSet ||
          script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;
 }
+/// Whether the script changes nothing.
+constexpr bool OnlyReads(RespScript script) {
+  return script == RespScript::kTimeLeft || script == RespScript::kReadWindow ||
+         script == RespScript::kPeekWindow;
+}
 /// Whether the script counts in a number that expires.
 constexpr bool CountsInWindow(RespScript script) {
   return script == RespScript::kCountInWindow || script == RespScript::kReadWindow ||
          script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire ||
-         script == RespScript::kIncrAndExpireAtOne;
+         script == RespScript::kIncrAndExpireAtOne || script == RespScript::kAddInWindowForMs ||
+         script == RespScript::kPeekWindow;
 }
 /// Whether the script neither makes nor deletes a key.
 constexpr bool OnlyUpdates(RespScript script) {
-  return script == RespScript::kIncrIfThere || script == RespScript::kTimeLeft ||
-         script == RespScript::kReadWindow || script == RespScript::kFieldReplace ||
-         script == RespScript::kFieldFastReplace || script == RespScript::kFieldCompareAndSet ||
+  return script == RespScript::kIncrIfThere || OnlyReads(script) ||
+         script == RespScript::kFieldReplace || script == RespScript::kFieldFastReplace ||
+         script == RespScript::kFieldCompareAndSet ||
          (Swaps(script) && script != RespScript::kCompareNumberAndSet);
 }
 /// Whether an expiry in the past is an error, as in SET, instead of a deletion.

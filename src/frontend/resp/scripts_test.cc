@@ -29,5 +29,36 @@ TEST_F(RespTest, CashewsLetsACounterExpireFromOneOn) {
   EXPECT_EQ("-ERR value is not an integer or out of range\r\n", Ask(count + "n x 60000"));
 }
 
+TEST_F(RespTest, UluleLimiterCountsInWindowsThatMayHaveNoEnd) {
+  const std::string add =
+      "EVAL 'local key = KEYS[1] local count = tonumber(ARGV[1]) local ttl = tonumber(ARGV[2]) "
+      "local ret = redis.call(\"incrby\", key, ARGV[1]) if ret == count then if ttl > 0 then "
+      "redis.call(\"pexpire\", key, ARGV[2]) end return {ret, ttl} end "
+      "ttl = redis.call(\"pttl\", key) return {ret, ttl}' 1 ";
+  const std::string peek =
+      "EVAL 'local key = KEYS[1] local v = redis.call(\"get\", key) if v == false then "
+      "return {0, 0} end local ttl = redis.call(\"pttl\", key) return {tonumber(v), ttl}' 1 ";
+  EXPECT_EQ("*2\r\n:0\r\n:0\r\n", Ask(peek + "n"));
+  EXPECT_EQ("*2\r\n:2\r\n:60000\r\n", Ask(add + "n 2 60000"));
+  for (const std::string& command : {add + "n 1 900000", peek + "n"}) {
+    const std::string reply = Ask(command), begin = "*2\r\n:3\r\n:";
+    ASSERT_TRUE(reply.starts_with(begin)) << reply;
+    EXPECT_NEAR(60000, std::stol(reply.substr(begin.size())), 5000);
+  }
+  EXPECT_EQ(":60\r\n", Ask("TTL n"));
+  EXPECT_EQ("*2\r\n:1\r\n:-5\r\n", Ask(add + "endless 1 -5"));
+  EXPECT_EQ("*2\r\n:2\r\n:-1\r\n", Ask(add + "endless 1 60000"));
+  EXPECT_EQ("*2\r\n:2\r\n:-1\r\n", Ask(peek + "endless"));
+  Ask("SET zero 0 PX 900000");
+  EXPECT_EQ("*2\r\n:4\r\n:60000\r\n", Ask(add + "zero 4 60000"));
+  EXPECT_EQ(":60\r\n", Ask("TTL zero"));
+  Ask("SET gone 7 PXAT 1");
+  EXPECT_EQ("*2\r\n:0\r\n:0\r\n", Ask(peek + "gone"));
+  EXPECT_EQ("*2\r\n:1\r\n:0\r\n", Ask(add + "gone 1 0"));
+  EXPECT_EQ(":-1\r\n", Ask("TTL gone"));
+  Ask("SET text x");
+  EXPECT_EQ("-ERR value is not an integer or out of range\r\n", Ask(peek + "text"));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

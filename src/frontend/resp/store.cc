@@ -108,7 +108,7 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   RespStringCommand& command = *call.string_command;
   const auto& arguments = call.arguments;
   command.by = 1;
-  if (call.script == RespScript::kReadWindow) return {};
+  if (OnlyReads(call.script)) return {};
   if (call.script == RespScript::kCountInWindow) {
     ParsePlainInteger(arguments[4], &command.window_ms);
     return SetExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
@@ -117,9 +117,11 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   const bool is_seconds = is_last || call.script == RespScript::kAddInWindow;
   if (!ParsePlainInteger(arguments[is_last ? 5 : 4], &command.by)) return kNoInteger;
   const std::string_view time = arguments[is_last ? 4 : 5];
+  const bool is_number = ParsePlainInteger(time, &command.window_ms);
+  const bool may_be_endless = call.script == RespScript::kAddInWindowForMs && is_number;
+  if (may_be_endless && command.window_ms <= 0) return {};
   const std::string_view wrong = SetExpiry(call, time, is_seconds, /*is_moment=*/false, arena);
   if (!wrong.empty()) return wrong;
-  ParsePlainInteger(time, &command.window_ms);
   if (is_seconds) command.window_ms *= 1000;
   return {};
 }

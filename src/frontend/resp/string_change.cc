@@ -156,6 +156,11 @@ Decision RespStringChange::CountInWindow() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
   if (script == RespScript::kReadWindow) return Decision::kKeep;
+  if (script == RespScript::kPeekWindow) {
+    if (!is_there_) left_ms_ = 0;
+    if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
+    return Decision::kKeep;
+  }
   const bool begins = script == RespScript::kCountInWindow && left_ms_ <= 0;
   int64_t now = 0;
   if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
@@ -166,12 +171,13 @@ Decision RespStringChange::CountInWindow() {
   keeps_flags_ = !begins;
   if (!begins && !BeginsWindow()) return Store(new_);
   left_ms_ = command().window_ms;
-  return Change(new_, Expires::kAt);
+  return left_ms_ > 0 ? Change(new_, Expires::kAt) : Store(new_);
 }
 
 bool RespStringChange::BeginsWindow() const {
   switch (call_.script) {
     case RespScript::kIncrAndExpire:
+    case RespScript::kAddInWindowForMs:
       return number_ == command().by;
     case RespScript::kIncrAndExpireAtOne:
       return number_ == 1;
@@ -334,6 +340,8 @@ void AppendOfScript(resp::Version version, const RespCall& call, const RespStrin
   switch (call.script) {
     case RespScript::kCountInWindow:
     case RespScript::kAddInWindow:
+    case RespScript::kAddInWindowForMs:
+    case RespScript::kPeekWindow:
       resp::AppendArray(2, &out);
       resp::AppendInteger(change.number(), &out);
       return resp::AppendInteger(change.left_ms(), &out);

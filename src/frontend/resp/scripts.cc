@@ -68,6 +68,8 @@ constexpr KnownScript kScripts[] = {
      "ulule/limiter 3.11: luaIncrScript"},
     {"b2d9a5971766ba7647f3924e5301d9cead2f42e0", RespScript::kPeekWindow,
      "ulule/limiter 3.11: luaPeekScript"},
+    {"285661bf9dc150307971c875b9d1de15fc47ee19", RespScript::kCompareAndSetIfThere,
+     "throttled 2: redisCASScript"},
     {"11b521081e82e78e4e866b3ee7a11fe32d1930d9", RespScript::kIncrAndExpireAtOne,
      "cashews 7: _INCR_EXPIRE"},
     {"9c3a455e708879fedd31f9be93c7f57a228dd6b6", RespScript::kRelease,

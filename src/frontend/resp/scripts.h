@@ -90,7 +90,10 @@ enum class RespScript : uint8_t {
   /// Sets the second argument for the third one's milliseconds if the key holds the first one;
   /// answers 1 or 0.
   kCompareAndSetForMs,
-  /// Sets the second argument if the key holds the first one, or is absent and the first one is
+  /// Sets the second argument for the third one's seconds where the key holds the first one;
+  /// answers 1 or 0, or an error where the key is absent.
+  kCompareAndSetIfThere,
+  /// Sets the second argument where the key holds the first one, or is absent and the first one is
   /// the number 0; answers 1 or 0.
   kCompareNumberAndSet,
   // Scripts that answer nil when another script would answer 0 (WithoutNil):
@@ -144,6 +147,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kExtend:
     case RespScript::kAcquireWithPrefix:
     case RespScript::kCompareAndSetForMs:
+    case RespScript::kCompareAndSetIfThere:
     case RespScript::kFieldCompareAndSet:
       return 3;
     case RespScript::kNone:
@@ -196,7 +200,8 @@ constexpr bool ComparesField(RespScript script) {
 /// Whether the script sets a value if the string is the lock token.
 constexpr bool Swaps(RespScript script) {
   return script == RespScript::kSetIfEquals || script == RespScript::kCompareAndSet ||
-         script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareNumberAndSet;
+         script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareAndSetIfThere ||
+         script == RespScript::kCompareNumberAndSet;
 }
 /// Whether the script changes nothing.
 constexpr bool OnlyReads(RespScript script) {

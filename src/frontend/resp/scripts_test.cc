@@ -60,5 +60,22 @@ TEST_F(RespTest, UluleLimiterCountsInWindowsThatMayHaveNoEnd) {
   EXPECT_EQ("-ERR value is not an integer or out of range\r\n", Ask(peek + "text"));
 }
 
+TEST_F(RespTest, ThrottledSetsWhereTheKeyHoldsWhatItHasRead) {
+  const std::string swap =
+      "EVAL 'local v = redis.call(\"get\", KEYS[1]) if v == false then "
+      "return redis.error_reply(\"key does not exist\") end if v ~= ARGV[1] then return 0 end "
+      "redis.call(\"setex\", KEYS[1], ARGV[3], ARGV[2]) return 1' 1 ";
+  EXPECT_EQ("-key does not exist\r\n", Ask(swap + "n 1 2 60"));
+  Ask("SET n 1 PXAT 1");
+  EXPECT_EQ("-key does not exist\r\n", Ask(swap + "n 1 2 60")) << "it has expired";
+  Ask("SET n 1");
+  EXPECT_EQ(":0\r\n", Ask(swap + "n 2 3 60"));
+  EXPECT_EQ(":-1\r\n", Ask("TTL n"));
+  EXPECT_EQ(":1\r\n", Ask(swap + "n 1 3 60"));
+  EXPECT_EQ("$1\r\n3\r\n", Ask("GET n"));
+  EXPECT_EQ(":60\r\n", Ask("TTL n"));
+  EXPECT_EQ("-ERR the script has one key, and more arguments\r\n", Ask(swap + "n 1 2"));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

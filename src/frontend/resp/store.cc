@@ -142,8 +142,9 @@ std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
   if (call.script != RespScript::kSetIfEquals) {
     command.lock_token = arguments[4];
     command.value = arguments[5];
-    if (call.script != RespScript::kCompareAndSetForMs) return {};
-    return SetExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
+    const bool is_seconds = call.script == RespScript::kCompareAndSetIfThere;
+    if (!is_seconds && call.script != RespScript::kCompareAndSetForMs) return {};
+    return SetExpiry(call, arguments[6], is_seconds, /*is_moment=*/false, arena);
   }
   command.lock_token = arguments[5];
   if (arguments.size() != 8) return {};

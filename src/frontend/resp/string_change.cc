@@ -202,6 +202,9 @@ Decision RespStringChange::ChangeLock() {
     done_ = true;
     return Change(command().lock_token, Expires::kAt);
   }
+  // The library looks for this text, by which it tells that the key has expired.
+  if (call_.script == RespScript::kCompareAndSetIfThere && !is_there_)
+    return Decline("key does not exist");
   const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
   done_ = is_zero ? IsZero(command().lock_token) : is_there_ && old_ == command().lock_token;
   if (!done_) return Decision::kKeep;

@@ -50,9 +50,16 @@ constexpr Help kHelp[] = {
      "RESET\n    0: use FLUSH STATUS in SQL.\n"},
     {"memory",
      "USAGE <key> [SAMPLES <count>]\n    The bytes of the key, its fields and its values.\n"},
+    {"module", "LIST\n    Nothing: there are no modules.\n"},
     {"object",
      "ENCODING <key>\n    As a Redis would keep the value.\n"
      "FREQ <key>\n    An error: no frequency of use is kept here.\n"},
+    {"pubsub",
+     "CHANNELS [<pattern>]\n    Nothing: no message is passed on.\n"
+     "NUMPAT\n    0.\n"
+     "NUMSUB [<channel> ...]\n    0 for each channel.\n"
+     "SHARDCHANNELS [<pattern>]\n    As CHANNELS.\n"
+     "SHARDNUMSUB [<channel> ...]\n    As NUMSUB.\n"},
     {"script",
      "EXISTS <sha1> [<sha1> ...]\n    Whether scripts are among those that are served.\n"
      "FLUSH [ASYNC|SYNC]\n    Has no effect.\n"

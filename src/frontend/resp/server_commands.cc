@@ -9,6 +9,7 @@
 
 #include "frontend/resp/clients.h"
 #include "frontend/resp/describe.h"
+#include "frontend/resp/empty_answers.h"
 #include "frontend/resp/error_text.h"
 #include "frontend/resp/help.h"
 #include "model/limits.h"
@@ -190,7 +191,7 @@ bool RespServerCommands::Append(Verb verb, RespArguments arguments, const model:
       DescribeCommands(arguments, state_.version, out);
       break;
     default:
-      return false;
+      return AppendEmptyAnswer(verb, arguments, state_.version, out);
   }
   return true;
 }

@@ -76,6 +76,10 @@ void AppendSet(size_t count, Version version, base::Buffer* out) {
   AppendCount(version == Version::k3 ? '~' : '*', count, out);
 }
 
+void AppendPush(size_t count, Version version, base::Buffer* out) {
+  AppendCount(version == Version::k3 ? '>' : '*', count, out);
+}
+
 void AppendVerbatim(std::string_view text, Version version, base::Buffer* out) {
   if (version == Version::k2) return AppendBulk(text, out);
   AppendCount('=', text.size() + 4, out);

@@ -29,7 +29,9 @@ void AppendArray(size_t count, base::Buffer* out);
 void AppendMap(size_t pairs, Version version, base::Buffer* out);
 /// The beginning of a set of `count` elements; in RESP2, an array.
 void AppendSet(size_t count, Version version, base::Buffer* out);
-/// Text for people; in RESP2, a bulk string.
+/// What a client may get without asking: in RESP2 an array.
+void AppendPush(size_t count, Version version, base::Buffer* out);
+/// Text for people: in RESP2 a bulk string.
 void AppendVerbatim(std::string_view text, Version version, base::Buffer* out);
 
 }  // namespace rowsocket::resp

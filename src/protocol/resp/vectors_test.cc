@@ -187,6 +187,7 @@ void WriteAgain(std::string_view* text, Version version, base::Buffer* out) {
   if (kind == '%') AppendMap(size, version, out);
   if (kind == '~') AppendSet(size, version, out);
   if (kind == '*') AppendArray(size, out);
+  if (kind == '>') AppendPush(size, version, out);
   for (size_t i = 0; i < size * (kind == '%' ? 2 : 1); ++i) WriteAgain(text, version, out);
 }
 
@@ -203,8 +204,9 @@ TEST(RespVectors, RepliesAreThoseThatTheEncodersWrite) {
         base::Buffer out;
         // A vector that says HELLO by itself has replies of both versions without a 3 in the name.
         const bool is_third = std::string_view(name).ends_with('3') || reply.starts_with('_');
-        WriteAgain(&rest, is_third ? Version::k3 : Version::k2, &out);
-        EXPECT_EQ("", rest) << vector.name;
+        // UNSUBSCRIBE has a reply for each channel.
+        while (!rest.empty() && !HasFatalFailure())
+          WriteAgain(&rest, is_third ? Version::k3 : Version::k2, &out);
         EXPECT_EQ(reply, out.view()) << vector.name << ", " << name;
         ++replies;
       }

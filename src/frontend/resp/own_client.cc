@@ -23,9 +23,9 @@ using exec::Item;
 namespace {
 
 bool IsServed(std::string_view subcommand) {
-  constexpr std::string_view kServed[] = {"id",   "getname", "setname",  "setinfo",
-                                          "info", "unblock", "getredir", "list",
-                                          "kill", "reply",   "no-evict", "no-touch"};
+  constexpr std::string_view kServed[] = {"id",       "getname",  "setname", "setinfo", "info",
+                                          "unblock",  "getredir", "list",    "kill",    "reply",
+                                          "no-evict", "no-touch", "tracking"};
   return std::any_of(std::begin(kServed), std::end(kServed),
                      [=](std::string_view name) { return IsWord(subcommand, name); });
 }
@@ -194,8 +194,10 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
     resp::AppendInteger(-1, &out);  // Client-side caching is never tracked.
   } else if (IsWord(what, "pause") || IsWord(what, "unpause")) {
     resp::AppendError("NOTSERVED clients are not paused: use SET GLOBAL read_only in SQL", &out);
-  } else if (IsWord(what, "tracking") || IsWord(what, "caching")) {
-    // After an OK, clients would keep values, and nothing would tell them when the values are old.
+  } else if (IsWord(what, "tracking") && count == 3 && IsWord(arguments[2], "off")) {
+    resp::AppendSimple("OK", &out);
+  } else if ((IsWord(what, "tracking") && count > 2) || IsWord(what, "caching")) {
+    // Clients that were told OK would keep values that nobody tells them are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
   } else if (IsServed(what)) {
     resp::AppendError(RespWrongCount("client", what), &out);

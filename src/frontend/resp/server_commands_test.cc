@@ -58,6 +58,13 @@ TEST_F(RespServerCommandsTest, AServerThatTakesNoWritesIsAReplica) {
   EXPECT_TRUE(Ask({"role"}).starts_with("*5\r\n$5\r\nslave\r\n"));
 }
 
+TEST_F(RespServerCommandsTest, TrackingCanBeSwitchedOffAlone) {
+  EXPECT_EQ("+OK\r\n", Ask({"client", "TRACKING", "Off"}));
+  EXPECT_TRUE(Ask({"client", "TRACKING", "ON"}).starts_with("-ERR CLIENT TRACKING is not served"));
+  EXPECT_EQ("-ERR wrong number of arguments for 'client|tracking' command\r\n",
+            Ask({"client", "TRACKING"}));
+}
+
 TEST_F(RespServerCommandsTest, WhatLooksAtAllConnectionsIsCostly) {
   Ask({"info"});
   EXPECT_TRUE(item_.is_costly);

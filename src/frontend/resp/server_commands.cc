@@ -119,6 +119,9 @@ std::string_view AskedName(RespArguments patterns, std::string_view name) {
 
 /// Why the command about the server's settings is not served; empty: it is.
 std::string RefusalOfConfig(RespArguments arguments) {
+  if (IsWord(arguments[1], "resetstat")) {
+    return "NOTSERVED counters are set to 0 by FLUSH STATUS in SQL";
+  }
   if (!IsWord(arguments[1], "get")) {
     return "NOTSERVED only CONFIG GET is served: use SET GLOBAL in SQL";
   }

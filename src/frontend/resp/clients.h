@@ -38,10 +38,10 @@ struct RespFacts {
 /// What a connection is doing. Threads: the connection's worker writes it, any reads it.
 struct RespActivity {
   std::atomic<uint32_t> verb{0};  ///< The number of the last command (RespCommandName).
-  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When it began its last turn.
-  std::atomic<int64_t> queued{-1};     ///< Commands behind MULTI; -1: there is none.
-  std::atomic<size_t> multi_bytes{0};  ///< What the commands behind the last MULTI take.
-  std::atomic<bool> waits{false};      ///< Its request waits for a lock.
+  std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When the connection began its last turn.
+  std::atomic<int64_t> queued{-1};     ///< Commands queued after MULTI; -1: no MULTI.
+  std::atomic<size_t> multi_bytes{0};  ///< Bytes of the commands after the last MULTI.
+  std::atomic<bool> waits{false};      ///< The connection's request waits for a lock.
 };
 
 struct RespClient {

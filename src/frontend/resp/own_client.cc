@@ -55,9 +55,9 @@ std::string ShownUser(std::string user) {
   return user;
 }
 
-/// A line of CLIENT LIST. `address` is asked of the socket, which a connection that ends meanwhile
-/// does not have any more. The sizes of buffers, which the workers of other connections alone know,
-/// are 0: libraries convert them to numbers, and fail where a line lacks them.
+/// A line of CLIENT LIST. The address comes from the socket, which a connection that ends meanwhile
+/// no longer has. The sizes of buffers, which only the connections' own workers know, are 0:
+/// libraries convert them to numbers, and fail if a line lacks them.
 std::string LineOf(const RespClient& client) {
   const RespFacts& facts = client.facts;
   const int64_t now_ms = base::CoarseNowMs();

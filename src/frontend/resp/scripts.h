@@ -73,27 +73,27 @@ enum class RespScript : uint8_t {
   /// was absent or never expired. Answers the sum and the milliseconds that are left.
   kAddInWindow,
   /// Adds the first argument to a number, which expires in the second argument's milliseconds, if
-  /// these are more than 0, where the sum is what was added. Answers the sum, and the milliseconds
+  /// these are more than 0 and the sum is what was added. Answers the sum, and the milliseconds
   /// of the window that begins, or those that are left.
   kAddInWindowForMs,
-  /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 where the
+  /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 if the
   /// key is absent; changes nothing.
   kPeekWindow,
-  /// Adds the second argument to a number, which expires in the first argument's seconds where the
+  /// Adds the second argument to a number, which expires in the first argument's seconds if the
   /// sum is what was added; answers the sum.
   kIncrAndExpire,
-  /// Adds the first argument to a number, which expires in the second argument's milliseconds where
+  /// Adds the first argument to a number, which expires in the second argument's milliseconds if
   /// the sum is 1; answers the sum.
   kIncrAndExpireAtOne,
-  /// Sets the second argument where the key holds the first one; answers 1 or 0.
+  /// Sets the second argument if the key holds the first one; answers 1 or 0.
   kCompareAndSet,
   /// Sets the second argument for the third one's milliseconds if the key holds the first one;
   /// answers 1 or 0.
   kCompareAndSetForMs,
-  /// Sets the second argument for the third one's seconds where the key holds the first one;
-  /// answers 1 or 0, or an error where the key is absent.
+  /// Sets the second argument for the third one's seconds if the key holds the first one;
+  /// answers 1 or 0, or an error if the key is absent.
   kCompareAndSetIfThere,
-  /// Sets the second argument where the key holds the first one, or is absent and the first one is
+  /// Sets the second argument if the key holds the first one, or is absent and the first one is
   /// the number 0; answers 1 or 0.
   kCompareNumberAndSet,
   // Scripts that answer nil when another script would answer 0 (WithoutNil):

@@ -190,17 +190,21 @@ void ClientTable::CountActive(Client& client) {
   core_.load.CountActive(period);
 }
 
-void ClientTable::Send(Client& client) {
-  if (client.away() == Away::kLoggingIn && !client.may_send()) return;
+inline void ClientTable::SendReplies(Client& client) {
   const net::Connection::Sent sent = client.connection.Send();
-  if (sent.bytes != 0) {
-    core_.stats.Add(Stat::kBytesSent, sent.bytes);
-    Touch(client);
-  }
+  if (sent.bytes == 0) return;
+  core_.stats.Add(Stat::kBytesSent, sent.bytes);
+  Touch(client);
+}
+
+void ClientTable::Send(Client& client) {
+  if (client.is_away()) [[unlikely]]
+    return SendOfAway(client);
+  SendReplies(client);
   using State = net::Connection::State;
   const bool asks = client.has_more || client.can_receive;
   if (asks && client.connection.accepts_work()) MarkReady(client);
-  const bool has_work = client.is_ready || client.is_away() || client.has_more;
+  const bool has_work = client.is_ready || client.has_more;
   if (client.connection.state() == State::kBroken || (client.connection.finished() && !has_work)) {
     Retire(client);
     return;
@@ -209,6 +213,25 @@ void ClientTable::Send(Client& client) {
   if (!client.connection.CountBuffers(client.frontend->held_bytes()))
     return Lose(client, Loss::kBuffers);
   if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
+}
+
+// What a client in the lane holds was counted when its request went there (MayWait), and stays
+// counted until it is back: a thread of the lane may be at work on the request, so that the memory
+// of a client that is closed now would not be free.
+void ClientTable::SendOfAway(Client& client) {
+  if (!client.may_send()) return;
+  SendReplies(client);
+  if (client.connection.state() == net::Connection::State::kBroken) return Retire(client);
+  if (!client.is_in_lane() && !client.connection.CountBuffers(client.frontend->held_bytes()))
+    return Lose(client, Loss::kBuffers);
+  if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
+}
+
+// Replies that may leave are sent first: they are not held then, and a client that is closed gets
+// them.
+bool ClientTable::MayWait(Client& client, size_t job_bytes) {
+  if (!client.turn.may_see_undurable) SendReplies(client);
+  return client.connection.CountBuffers(client.frontend->held_bytes() + job_bytes);
 }
 
 void ClientTable::ComeBack(Client& client) {
@@ -254,7 +277,8 @@ std::string ClientTable::WhyLost(Loss loss) const {
            "their number and of the bytes of a request";
   }
   if (loss == Loss::kBuffers) {
-    return "unread replies, unfinished requests and transactions hold more memory than " +
+    return "unread replies, unfinished requests, lock waits and transactions hold more memory "
+           "than " +
            core_.settings.memory_variable +
            " allows: connections that hold a large part of it are closed";
   }

@@ -77,8 +77,10 @@ class ClientTable {
   }
   /// Sends the replies that may leave, and sets what the loop watches on the socket next.
   void Send(Client& client);
-  /// Sends the replies of a client that is no longer away, and marks it ready if it may have sent
-  /// more.
+  /// Counts what the client holds together with the `job_bytes` of a request that is to wait in the
+  /// lane. False: that is too much, and the client is to be lost before the lane has the request.
+  bool MayWait(Client& client, size_t job_bytes);
+  /// Sends the replies of a client that is away no more, which is ready if it may have sent more.
   void ComeBack(Client& client);
 
   /// Closes the connection; FreeRetired or FreeOrphan frees the client.
@@ -107,6 +109,8 @@ class ClientTable {
   void Remember(std::unique_ptr<Client> client);
   void Forget(Client& client);
   void CountActive(Client& client);
+  void SendReplies(Client& client);
+  void SendOfAway(Client& client);
   std::string WhyLost(Loss loss) const;
   template <typename MakeText>
   void Log(Loss loss, MakeText make);

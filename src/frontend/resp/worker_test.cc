@@ -2,6 +2,8 @@
 // them together.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "exec/login_desk.h"
 #include "exec/test_logins.h"
 #include "exec/test_port.h"
@@ -40,6 +42,15 @@ class RespWorkerTest : public ::testing::Test {
   LineClient Connect() {
     if (test_.port == nullptr) test_.Start();
     return test_.Connect();
+  }
+  /// What all connections hold, as ROWSOCKET_CONNECTIONS shows it.
+  uint64_t BufferedBytes() {
+    const auto list = std::make_shared<exec::ConnectionList>(test_.settings.workers);
+    test_.port->List(list);
+    uint64_t bytes = 0;
+    for (const exec::ConnectionInfo& each : list->Await(std::chrono::seconds(20)))
+      bytes += each.buffered_bytes;
+    return bytes;
   }
 
   exec::HotRows hot_rows_;
@@ -103,6 +114,51 @@ TEST_F(RespWorkerTest, CommandsBehindMultiCountAsMemoryOfConnections) {
   }
   EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kConnectionsLost) > 0; }));
   EXPECT_EQ("+PONG\r", Connect().Ask("PING\r\n"));
+}
+
+/// In the lane a transaction takes much more memory than its client has sent for it.
+TEST_F(RespWorkerTest, TransactionsThatWaitForALockCountAsMemoryOfConnections) {
+  test_.settings.limits.memory_bytes_max = size_t{1} << 20;
+  test_.settings.workers = 1;
+  constexpr size_t kClients = 20, kCommands = 200;
+  std::string multi = "HINCRBY t:2 v 1\r\nMULTI\r\n";
+  for (size_t i = 0; i < kCommands; ++i) multi += "HINCRBY t:1 v 1\r\n";
+  LineClient other = Connect();
+  auto locked = test_.store.LockRow("shop.t", {"1"});
+  std::vector<LineClient> clients;
+  for (size_t i = 0; i < kClients; ++i) {
+    clients.push_back(Connect());
+    clients.back().Send(multi + "EXEC\r\n");
+  }
+  ASSERT_TRUE(Eventually([this] {
+    return test_.Stat(Stat::kLockWaits) + test_.Stat(Stat::kConnectionsLost) == kClients;
+  }));
+  const uint64_t waiting = test_.Stat(Stat::kLockWaits);
+  EXPECT_LT(0u, waiting);
+  EXPECT_GT(kClients, waiting);
+  const std::vector<std::string> log = test_.TakeLog();
+  ASSERT_EQ(1u, log.size());
+  EXPECT_NE(std::string::npos, log[0].find(test_.settings.memory_variable));
+  EXPECT_EQ("$2\r", other.Ask("HGET t:2 v\r\n"));
+  EXPECT_EQ(std::to_string(20 + kClients) + "\r", other.ReadLine());
+  const uint64_t bytes = BufferedBytes();
+  EXPECT_LT(waiting * kCommands * sizeof(exec::Item), bytes);
+  EXPECT_GE(test_.settings.limits.memory_bytes_max + (size_t{64} << 10), bytes);
+  locked.reset();
+  uint64_t answered = 0;
+  for (LineClient& client : clients) {
+    EXPECT_EQ(':', client.ReadLine()[0]) << "those that are closed get it, too";
+    if (client.ReadLine() != "+OK\r") continue;
+    for (size_t i = 0; i < kCommands; ++i) EXPECT_EQ("+QUEUED\r", client.ReadLine());
+    EXPECT_EQ("*200\r", client.ReadLine());
+    for (size_t i = 0; i < kCommands; ++i) EXPECT_EQ(':', client.ReadLine()[0]);
+    ++answered;
+  }
+  EXPECT_EQ(waiting, answered);
+  const std::string value = std::to_string(10 + answered * kCommands);
+  other.Ask("HGET t:1 v\r\n");
+  EXPECT_EQ(value + "\r", other.ReadLine());
+  EXPECT_TRUE(Eventually([&] { return BufferedBytes() < bytes / 2; }));
 }
 
 /// A failed login ends no login before it, in Redis and here: the connection still counts as one of

@@ -107,6 +107,37 @@ TEST_F(WorkerLimitsTest, MemoryOfAllClientsTogetherIsLimited) {
   for (unsigned i = 0; i < kLargeFinds; ++i) ASSERT_EQ(10'004u, reads.ReadLine().size());
 }
 
+// The lane may be at work on its request, whose memory would not be free if it were closed.
+TEST_F(WorkerLimitsTest, ClientThatWaitsForALockIsNotClosedForWhatOthersHold) {
+  constexpr size_t kTogether = 2u << 20;
+  server_.settings.workers = 1;
+  server_.settings.limits.buffered_bytes_max = kTogether;
+  server_.settings.limits.memory_bytes_max = kTogether;
+  server_.Start();
+  LineClient waits = server_.ConnectAndOpen();
+  OpenLargeRow(waits);
+  auto held = server_.store.LockRow(kServedTable, {"2"});
+  constexpr unsigned kFinds = 80;
+  std::string requests;
+  for (unsigned i = 0; i < kFinds; ++i) requests += "1\t=\t1\t1\n";
+  waits.Send(requests + "0\t=\t1\t2\t1\t0\tU\t2\t21\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  // Each has begun a line, and holds little enough that it may stay.
+  std::vector<LineClient> others;
+  const uint64_t before = server_.Stat(Stat::kBytesReceived);
+  constexpr size_t kLine = 40'000, kOthers = 40;
+  for (size_t i = 0; i < kOthers; ++i) {
+    others.push_back(server_.Connect());
+    others.back().Send(std::string(kLine, 'x'));
+  }
+  ASSERT_TRUE(
+      Eventually([&] { return server_.Stat(Stat::kBytesReceived) == before + kOthers * kLine; }));
+  for (unsigned i = 0; i < kFinds; ++i) ASSERT_EQ(10'004u, waits.ReadLine().size());
+  held.reset();
+  EXPECT_EQ("0\t1\t1", waits.ReadLine());
+  EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsLost));
+}
+
 TEST_F(WorkerLimitsTest, HalfClosedClientThatDoesNotReadCostsNoTurns) {
   server_.Start();
   LineClient client = server_.ConnectAndOpen();

@@ -138,7 +138,7 @@ TEST_F(CatalogTest, TheLogIsToldOfRowsThatAreTooMany) {
   EXPECT_EQ(size_t{model::kContainersMax}, snapshot->containers.size());
   EXPECT_EQ(nullptr, snapshot->Find("d"));
   const std::string told =
-      "innodb_memcache.containers has more than 1000 rows: those behind 'c1999' are not served";
+      "innodb_memcache.containers has more than 1000 rows: those after 'c1999' are not served";
   EXPECT_EQ(told, snapshot->config.left_out);
   EXPECT_EQ(1, std::count(log_.begin(), log_.end(), told));
 }

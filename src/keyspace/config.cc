@@ -99,7 +99,7 @@ void LeaveOut(const MappingTable& table, std::vector<Row>* rows, std::string* le
   if (rows->size() <= model::kContainersMax) return;
   rows->resize(model::kContainersMax);
   *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
-               " has more than " + std::to_string(model::kContainersMax) + " rows: those behind '" +
+               " has more than " + std::to_string(model::kContainersMax) + " rows: those after '" +
                rows->back().front() + "' are not served";
 }
 

@@ -171,7 +171,7 @@ RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, s
     if (at + bytes > limits.bytes_max) return Fail("invalid bulk length");
     if (input.size() < at + bytes + 2) return {};
     if (input[at + bytes] != '\r' || input[at + bytes + 1] != '\n') {
-      return Fail("expected CR LF behind a bulk string");
+      return Fail("expected CR LF after a bulk string");
     }
     if (arguments != nullptr) arguments[come->arguments] = input.substr(at, bytes);
     come->at = at + bytes + 2;

@@ -59,7 +59,7 @@ TEST(RespRequest, ErrorsHaveTheTextsOfRedis) {
   EXPECT_EQ("error invalid bulk length", Parse("*1\r\n$101\r\n"));
   EXPECT_EQ("error unauthenticated bulk length", Parse("*1\r\n$101\r\n", {8, 100, false}));
   EXPECT_EQ("error invalid bulk length", Parse("*1\r\n$-5\r\n"));
-  EXPECT_EQ("error expected CR LF behind a bulk string", Parse("*1\r\n$4\r\nPINGxx"));
+  EXPECT_EQ("error expected CR LF after a bulk string", Parse("*1\r\n$4\r\nPINGxx"));
   EXPECT_EQ("error too big inline request",
             Parse(std::string(model::kRespInlineBytesMax + 1, 'a')));
   EXPECT_EQ("error too big mbulk count string",

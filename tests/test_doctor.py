@@ -269,7 +269,7 @@ def test_other_plugins_are_loaded_as_well(root, name):
     later.write_text(f"[{PROGRAM[name]}]\nplugin-load-add = group_replication.so\n")
     right(root)
     later.write_text(f"[{PROGRAM[name]}]\nplugin_load = semisync_source.so\n")
-    find(root, "takes back what that file loads", "plugin_load_add in the place of plugin_load")
+    find(root, "plugin_load in a file that is read after", "takes back what that file loads", "plugin_load_add in the place of plugin_load")
     later.write_text(f"[{PROGRAM[name]}]\nplugin_load = rowsocket.so;semisync_source.so\n")
     right(root)
 

@@ -101,7 +101,7 @@ chmod o+w /etc/mysql/mysql.conf.d/rowsocket.cnf
 check_found "chmod o-w /etc/mysql/mysql.conf.d/rowsocket.cnf"
 chmod o-w /etc/mysql/mysql.conf.d/rowsocket.cnf
 printf '[mysqld]\nplugin-load = semisync_source.so\n' >/etc/mysql/mysql.conf.d/zz.cnf
-check_found "plugin_load in a file behind"
+check_found "plugin_load in a file that is read after"
 rm /etc/mysql/mysql.conf.d/zz.cnf
 check_session
 

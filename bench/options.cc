@@ -139,7 +139,7 @@ void AddDataOptions(CLI::App* app, Options* o) {
   app->add_flag("--before-images", o->before_images, "ask for the value before the change");
   app->add_flag("--verify-conservation", o->verify_conservation,
                 "no before-image may come twice; implies --before-images");
-  app->add_option("--ma-flags", o->ma_flags, "meta flags behind `ma KEY`");
+  app->add_option("--ma-flags", o->ma_flags, "meta flags after `ma KEY`");
   app->add_option("--redis-stock", o->redis_stock, "stock to begin with in each row; 0: as it is");
 }
 

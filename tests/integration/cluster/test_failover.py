@@ -1,5 +1,6 @@
 """A primary with two replicas, semi-synchronous with AFTER_SYNC: what was acknowledged survives it."""
 
+import re
 import shutil
 import threading
 
@@ -138,7 +139,8 @@ def test_the_doctor_names_a_replica_that_is_behind_or_stands_still(cluster):
 
 
 def test_the_doctor_does_not_end_the_replication_that_holds_a_row(cluster):
-    """The SQL thread has changed a row, and waits for another one; a client of the replica waits for the first."""
+    """The SQL thread has changed a row, and waits for another one; a client of the replica waits for the first. The session
+    for which all wait is named, and the SQL thread is not."""
     replica, primary = cluster.replicas[0], cluster.primary.sql()
     make_register(cluster.primary, "held")
     primary.run("INSERT INTO held.t VALUES (2, 10)")
@@ -152,7 +154,9 @@ def test_the_doctor_does_not_end_the_replication_that_holds_a_row(cluster):
     sql.run("SET GLOBAL read_only = OFF")
     index = replica.hs_wr().opened("held", "t", "PRIMARY", "v", None)
     index.client.send(index.id, "=", 1, 1, 1, 0, "U", 5)  # What is there already by then, so that nothing is written here.
-    says(replica, "connections wait for rows", "it is replication, which KILL would stop")
+    number = int(holder.value("SELECT CONNECTION_ID()"))
+    said = says(replica, "connections wait for rows", f"connection {number} of SQL", f"or KILL {number}")
+    assert re.findall(r"KILL (\d+)", said) == [str(number)], said
     holder.run("ROLLBACK")
     index.client.recv()
     sql.run("SET GLOBAL read_only = ON")

@@ -31,7 +31,7 @@ def finds_nothing(server):
 
 
 def says(server, *words, interval_s=0.3):
-    """Waits until the doctor says all the words."""
+    """Waits until the doctor says all the words. Returns what it says."""
     said = [""]
 
     def says_all():
@@ -41,6 +41,7 @@ def says(server, *words, interval_s=0.3):
         wait_until(says_all, timeout_s=30)
     except TimeoutError:
         raise AssertionError(f"{words} are not among what it says: {said[0]}") from None
+    return said[0]
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 // The options of rowsocket-load: its command line as one struct.
 //
-// Flow: ParseOptions once in main; constant afterwards, read by all threads. Errors: ParseOptions
-// prints the error, or the help, and sets the exit status.
+// Flow: ParseOptions once in main; constant afterwards, read by all threads.
+// Errors: ParseOptions prints the error, or the help, and sets the exit status.
 #pragma once
 
 #include <cstddef>

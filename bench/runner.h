@@ -2,12 +2,13 @@
 // clock; StreamRunner and SqlRunner send and receive.
 //
 // Flow: Connect() on each runner's own thread; when all are connected Run(schedule); then the
-//       thread that joined this one reads the results. Run: Fill each connection up to its depth;
-//       then OnReady per ready descriptor, which judges replies and fills again, until the time is
-//       over and the last reply has come. With a fixed rate Fill sends the requests that are due,
-// and the thread sleeps until the next request is due. Threads: all calls come from its own thread,
-// except progress(), which any thread may call. Errors: Connect returns the failure. In Run a lost
-// connection is counted and not opened again.
+//       thread that joined this one reads the results.
+//       Run: Fill each connection up to its depth; then OnReady per ready descriptor, which judges
+//       replies and fills again, until the time is over and the last reply has come. With a fixed
+//       rate Fill sends the requests that are due, and the thread sleeps until the next request is
+//       due.
+// Threads: all calls come from its own thread, except progress(), which any thread may call.
+// Errors: Connect returns the failure. In Run a lost connection is counted and not opened again.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,11 @@
 // The resources that the server's process has used so far, from the kernel's accounting in /proc.
 //
 // Flow: Read at the beginning and at the end of the measured time; the difference is the run's
-// usage. Threads: pure functions. Limits: threads are looked at one by one while there are at most
-// kThreadsMax; the cost of looking at more threads would show in the measurements. Errors: `known`
-// is false when there is no such process or /proc may not be read.
+//       usage.
+// Threads: pure functions.
+// Limits: threads are looked at one by one while there are at most kThreadsMax; the cost of looking
+//         at more threads would show in the measurements.
+// Errors: `known` is false when there is no such process or /proc may not be read.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,9 @@
 // For 1 to CORES cores, with each thread on a core of its own, it prints nanoseconds per change (an
 // atomic addition) of all cores together: when each core changes a line of its own, and when all
 // change the same line. The least of many short windows counts, because other programs may take a
-// core meanwhile. Errors: a core that the probe may not use, as in a container, ends it with 1,
-// because two threads on one core would measure something else.
+// core meanwhile.
+// Errors: a core that the probe may not use, as in a container, ends it with 1, because two threads
+//         on one core would measure something else.
 #include <pthread.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // A thread that keeps requests of a stream protocol in flight on its connections: epoll, one
 // receive and one send per readiness, no allocation once buffers have grown.
 //
-// Flow: Connect: see connect.h. Per readiness: Receive -> Judge each reply -> FillConnection ->
-// Send. Threads: see runner.h. Limits: kReceiveBytes per receive; a reply may be longer.
+// Flow: Connect: see connect.h.
+//       Per readiness: Receive -> Judge each reply -> FillConnection -> Send.
+// Threads: see runner.h. Limits: kReceiveBytes per receive; a reply may be longer.
 #pragma once
 
 #include <cstddef>

@@ -72,8 +72,8 @@ inline char* WriteText(char* at, std::string_view text) {
 
 std::vector<std::string> SplitList(std::string_view list);
 
-/// Replaces \t
-///  \r \0 \\ by the bytes that they stand for; other backslashes stay.
+/// Replaces `\t`, `\n`, `\r`, `\0` and `\\` by the bytes that they stand for; other backslashes
+/// stay.
 std::string Unescape(std::string_view text);
 
 }  // namespace rowsocket::bench

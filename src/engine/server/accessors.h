@@ -7,18 +7,21 @@
 // server's classes, whose names another family may change.
 //
 // The family's accessors.h defines these types before it includes this file:
+//
 //   TableReference    the table reference by which a table is opened and locked
 //   TriggerEvent      insert, update or delete, as triggers name them
 //   ServerVio         the server's end of a connection
 //   ServerPrivileges  privileges as GRANT has them
+//
 // and these constants:
+//
 //   kServerName           what clients call the server
 //   kDecimalsNotFixed     decimals() of a FLOAT or DOUBLE without a fixed number of decimals
 //   kSingleRowSearch      the search for the one row of a whole unique key, in a find
 //   kIndexHasPadding      whether an index orders a CHAR with the blanks that pad it, where the
 //                         collation does not ignore blanks at the end
 //   kNullLeavesGenerated  whether SQL takes NULL for a generated column as "no value given"
-//   kReadOnlyNeedsLocks whether InnoDB, if it is read only, finds rows only when a table is
+//   kReadOnlyNeedsLocks   whether InnoDB, if it is read only, finds rows only when a table is
 //                         locked
 //   kLogsTransactionIds   whether InnoDB writes the ids of transactions to its log
 //   kCheckOptions         the options of a session by which rows are checked

@@ -2,11 +2,14 @@
 //
 // Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
 //          kAccountsLookMsMin, or less often if there are many accounts; an account that has
-// changed or is gone is ended, and its users are told A fingerprint is a text of the server's
-// (account_text.h): the authentication plugins and their data, REQUIRE, the limits, the lock, the
-// expiry. An account that is dropped and made again as it was between two looks goes on, and so
-// does an account about which the server gives no answer. Errors: if memory runs out, the next
-// look does what is left. Threads: any; the looks and `on_ended` are on a thread of its own.
+//          changed or is gone is ended, and its users are told
+//
+// A fingerprint is a text of the server's (account_text.h): the authentication plugins and their
+// data, REQUIRE, the limits, the lock, the expiry. An account that is dropped and made again as it
+// was between two looks goes on, and so does an account about which the server gives no answer.
+//
+// Errors: if memory runs out, the next look does what is left.
+// Threads: any; the looks and `on_ended` are on a thread of its own.
 // Lifetime: accounts are forgotten when no connection has them any more.
 #pragma once
 

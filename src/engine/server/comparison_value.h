@@ -1,6 +1,7 @@
 // A key or filter value made ready to be compared with a column, as SQL's `column op 'value'`.
 //
 // The rules by type (spec/handlersocket.md, "What 'as SQL does' means"):
+//
 //   integers, YEAR   by value, exactly
 //   DECIMAL          exactly
 //   DOUBLE           by value
@@ -10,9 +11,10 @@
 //   bytes, BIT       by bytes; BIT after leading zero bytes
 //   times            as points in time; a text that is no time orders as the zero date
 //   ENUM, SET        equal by label; order by index number
-// UUID, INET by the type's own order; a text that is no value compares with nothing A text that
-// strict SQL would not store as a number equals nothing; it is ordered by the number that SQL reads
-// at its front. NULL equals NULL and sorts before everything.
+//   UUID, INET       by the type's own order; a text that is no value compares with nothing
+//
+// A text that strict SQL would not store as a number equals nothing; it is ordered by the number
+// that SQL reads at its front. NULL equals NULL and sorts before everything.
 //
 // Threads: the session's. Lifetime: keeps views of the request's value.
 #pragma once

@@ -2,12 +2,15 @@
 // here, for src/plugin; declare.h in each family's folder defines what differs.
 //
 // The family's declare.h defines these types before it includes this file:
+//
 //   ServerBool         the type of a variable that is ON or OFF
 //   SystemVariable     a row of a plugin's list of variables
 //   StatusVariable     a row of a plugin's list of counters, or of SHOW STATUS
 //   DaemonInfo         what the server wants to know of a daemon plugin besides: its own version
-// PluginDeclaration a plugin of a library and after that ROWSOCKET_PLUGINS(...), which makes the
-// library's list of plugins from its arguments.
+//   PluginDeclaration  a plugin of a library
+//
+// After that it defines ROWSOCKET_PLUGINS(...), which makes the library's list of plugins from its
+// arguments.
 #pragma once
 
 namespace rowsocket::plugin {

@@ -1,8 +1,8 @@
 // The client's side of the server's authentication, played in memory: the server's plugins ask, and
 // get the answers that a client with the user's password would give.
 //
-// Flow: { Write: the server has sent something, and each complete packet is answered at once } {
-//       Read: it takes the answer }*
+// Flow: { Write: the server has sent something, and each complete packet is answered at once }
+//       { Read: it takes the answer }*
 // Threads: one owner. Lifetime: everything that was made of the password is wiped. Limits:
 // kAnswersMax answers.
 #pragma once

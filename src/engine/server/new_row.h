@@ -1,8 +1,9 @@
 // Makes rows in memory as the server's own INSERT and UPDATE make them: conversion, DEFAULT, ON
 // UPDATE, generated columns, NOT NULL, CHECK. Nothing here reads or writes the table. What all
-// servers do alike is in new_row.cc, the rest in one new_row_rules.cc for each family. Flow of an
-// update: record[0] holds the present row; Modify or Change turns it into the new row, and leaves
-// the old one in record[1]. Conversions are strict from then on.
+// servers do alike is in new_row.cc, the rest in one new_row_rules.cc for each family.
+//
+// Flow of an update: record[0] holds the present row; Modify or Change turns it into the new row,
+//                    and leaves the old one in record[1]. Conversions are strict from then on.
 // Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.
 #pragma once
 

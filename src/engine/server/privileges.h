@@ -2,11 +2,14 @@
 // servers do alike is in privileges.cc, the rest in one privileges.cc for each family.
 //
 // Flow: TryLook -> on_database() -> TryLock LookAtTable { on_table() | on_some_column() |
-// on_column() } Unlock An account has what a SQL session of it has right after its login: by its
-// own grants; in MariaDB by PUBLIC and by the Account's role; in MySQL by the roles that a login
-// activates (default roles, mandatory ones, or all), less what was revoked partially. The server
-// has changed its grants in memory before it answers the statement that changed them, so that a
-// look that begins after the answer sees the change.
+//       on_column() } Unlock.
+//
+// An account has what a SQL session of it has right after its login: by its own grants; in MariaDB
+// by PUBLIC and by the Account's role; in MySQL by the roles that a login activates (default roles,
+// mandatory ones, or all), less what was revoked partially. The server has changed its grants in
+// memory before it answers the statement that changed them, so that a look that begins after the
+// answer sees the change.
+//
 // Threads: the owner's, which has a THD. Locks: a lock that a GRANT holds until a replica has
 // acknowledged, or until its event is in the binary log, is never waited for. In MariaDB that is
 // LOCK_grant, which TryLook does not need; in MySQL it is the metadata lock of the accounts'

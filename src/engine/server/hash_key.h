@@ -9,7 +9,7 @@
 
 namespace rowsocket::engine::server {
 
-/// The parts of a key that the user named. The end of a row's time, which the server puts behind
+/// The parts of a key that the user named. The end of a row's time, which the server puts after
 /// them in a system-versioned table, is no part: among the current rows it is the same in each.
 struct KeyParts {
   const KEY_PART_INFO* first;

@@ -1,3 +1,5 @@
+// Empty in MySQL, whose servers have no audit plugin that could be told of a table
+// (docs/adr/0028-audit.md).
 #include "engine/server/table_audit.h"
 
 namespace rowsocket::engine::server {

@@ -107,9 +107,9 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
   return true;
 }
 
-// Writes the rows that stay open. If one cannot be written, the batch runs again, unless it does
-// so anyway. A lock in the way is not waited for: units wait before they begin, and would wait a
-// second time when they run again.
+// Writes the rows that stay open. If one cannot be written, the batch runs again without merging;
+// after a deadlock or a conflict it runs again as it is. A lock in the way is not waited for: units
+// wait before they begin, and would wait a second time when they run again.
 bool Turn::CloseRows(engine::Session& session) {
   const engine::RefusedWaits refused(session);
   const engine::Outcome outcome = session.CloseRows(&open_rows_);

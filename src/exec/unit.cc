@@ -129,8 +129,9 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   if (outcome.result != Result::kBusy) return outcome;
   outcome.waits_elsewhere = unit.ended_at != unit.named_index + 1;
   if (!waits) return outcome;
-  // A request whose lock could not be taken before fails without what those before it do. The unit
-  // must not wait while it holds their rows, so that it runs again and again.
+  // The request meets this lock only after the requests before it have run (the lock of a parent
+  // row, for instance), so that TakeLocks cannot take it first. A wait here would hold the rows of
+  // those requests: the unit gives way, and tries again.
   const bool is_known = unit.met_locks_count == met_before && unit.ended_at != 0 &&
                         unit.HasMetLock(unit.ended_at - 1);
   if (!is_known) return BeginAnew();

@@ -97,7 +97,8 @@ struct WaitJob {
   WaitJobs::iterator place;    ///< The job's place among the jobs of `group`.
 
   std::string_view reply() const { return out.bytes().view(); }
-  /// The bytes that the job holds while it waits. Its group has a copy of the name.
+  /// The bytes that the job holds while it waits. The name counts twice, because the job's group
+  /// has a copy of it.
   size_t held_bytes() const {
     return line.size() + 2 * wait_group_name.size() + arena.allocated_bytes();
   }

@@ -8,8 +8,9 @@
 // spent, even one that counts as several; what it takes beyond the rest is owed. If no limit is
 // set, no budget is asked for or kept.
 // Threads: any; AccountPlaces, the owner's of the turn.
-// Lifetime: as long as the workers of the plugin. Limits: kAccountBudgetsMax budgets; beyond that
-// number, budgets that are full and that no connection has are forgotten.
+// Lifetime: as long as the workers of the plugin.
+// Limits: kAccountBudgetsMax budgets; beyond that number, budgets that are full and that no
+//         connection has are forgotten.
 #pragma once
 
 #include <atomic>

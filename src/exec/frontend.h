@@ -1,12 +1,18 @@
 // What a protocol is to a worker: bytes in, items of work out, replies back.
 //
 // Flow for one connection: { Parse }, then for each item
-// kReply: Reply -> Finished kOpen: Opened -> Reply -> Finished kSilentOpen: Opened kRequest:
-// Execute -> Finished kAuthenticate: LoginEnded, when the login has been checked For a kSilentOpen
-// or kRefresh item Parse consumes no input. The worker gets what the frontend lacks, answers
-// nothing and parses the input again. The worker refreshes before its next turn, once for all
-// connections that have asked in the present turn. Parse must then give another item, even if the
-// worker could not get what was lacking: otherwise the worker would parse for ever.
+//
+//   kReply         Reply -> Finished
+//   kOpen          Opened -> Reply -> Finished
+//   kSilentOpen    Opened
+//   kRequest       Execute -> Finished
+//   kAuthenticate  LoginEnded, when the login has been checked
+//
+// For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
+// lacks, answers nothing and parses the input again. The worker refreshes before its next turn,
+// once for all connections that have asked in the present turn. Parse must then give another item,
+// even if the worker could not get what was lacking: otherwise the worker would parse for ever.
+//
 // Threads: the worker's; Execute, MayShareRow, Reply, ReplyError and Finished run on the turn's
 // thread, which is the worker's, its batch executor's or a lane's. VisitRows runs on the turn's
 // thread, and afterwards on the worker's; AddWrites on any thread, while the turn commits. While

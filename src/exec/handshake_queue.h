@@ -1,9 +1,10 @@
 // Which of the TLS handshakes that wait begins next: the addresses of the clients take turns, and
 // none has more than its share under way, so that clients who stall hold up only their own address.
 //
-// Flow: Put -> Take -> End; or Put -> Drop Threads: one owner at a time (the handshake thread).
-// Limits: kHandshakesMax are under way in all, kHandshakesOfAddressMax of an address. Errors: Put
-// throws std::bad_alloc and has then changed nothing.
+// Flow: Put -> Take -> End; or Put -> Drop.
+// Threads: one owner at a time (the handshake thread).
+// Limits: kHandshakesMax are under way in all, kHandshakesOfAddressMax of an address.
+// Errors: Put throws std::bad_alloc and has then changed nothing.
 #pragma once
 
 #include <cstdint>

@@ -7,17 +7,18 @@
 // sockets.
 //
 //   whole     = | queue | execute | commit | held | and the sending of the turn's replies
-//   or, if the request met a lock, | lock wait |, which holds its execution and commit in the
-// lane; a request that the lane hands back once the lock is free has a lock wait and the phases
-// above.
+//   whole     = | lock wait |, if the request met a lock: its execution and commit are in the lane
+//
+// A request that the lane hands back once the lock is free has a lock wait and the phases of the
+// first line.
 //
 // Flow: a LatencyRegistry for a plugin; each worker has one LatencyBlock; the tables ask the
-// registry to Read.
+//       registry to Read.
 // Threads: a block from its worker's thread; the registry from any.
 // Lifetime: the registry outlives its blocks; what a block has counted stays.
-// Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes for
-// each worker,
-//         verb and phase that occur. If there is no memory for it, the time is not counted.
+// Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes
+//         for each worker, verb and phase that occur. If there is no memory for it, the time is
+//         not counted.
 #pragma once
 
 #include <atomic>

@@ -3,11 +3,13 @@
 //
 // Flow:    worker: Submit(job) -> login thread: Check -> owner's Done(job), at once if the login
 //          is accepted, after LoginSources' delay if it is refused
-// worker: End(ticket), when the connection has ended The delay counts from the beginning of the
-// check, so that it hides how long the check took.
+//          worker: End(ticket), when the connection has ended
+//
+// The delay counts from the beginning of the check, so that it hides how long the check took.
+//
 // Threads: Submit and End from any; a job is the desk's between Submit and Done.
 // Stopping: CloseLogins, then Stop when all tickets have been given back.
-// Limits: `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
+// Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
 //          one address, delays included. The checks of one address leave a quarter of the threads,
 //          and at least one of several, to others. Logins that have to wait are taken in the order
 //          in which they came: one a connection, kLoginsWaitingOfAddressMax an address, and no

@@ -1,7 +1,7 @@
 // A thread with an engine session of its own: workers, batch executors, lane threads, housekeepers.
 //
 // Flow: Start -> on the thread: SessionFactory::Create, `body(session)`, the session is destroyed
-// -> Join. A thread that ended may be started again.
+//       -> Join. A thread that ended may be started again.
 // Stopping: the owner tells its body to end in a way of its own, then calls AwaitEnd, which
 // interrupts long statements again and again, because a session may forget an interrupt that comes
 // between two of its calls.

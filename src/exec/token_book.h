@@ -1,11 +1,14 @@
 // Requests that take effect once, however often they are sent: each carries a token, which is kept
 // with its answer in the table rowsocket.tokens, in the transaction of the request itself.
 //
-// Flow, for a request with a token: Find -> kept already: its answer again, or tokendiffers when
-// the request is another one -> new: the request is executed, then Keep(token, request, answer),
-// all in one transaction Two requests with the same token at once meet in the table's primary key:
-// one of them waits or runs again, even when the other has kept the token between the Find and the
-// Keep of the first. Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that
+// Flow, for a request with a token:
+//
+//   Find -> kept already: its answer again, or tokendiffers if the request is another one
+//        -> new: the request is executed, then Keep(token, request, answer), in one transaction
+//
+// Two requests with the same token at once meet in the table's primary key: one of them waits or
+// runs again, even when the other has kept the token between the Find and the Keep of the first.
+// Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that
 // waits for locks removes none, and no session does for kTokenPurgePauseS seconds after a lock on
 // an old token has cost a transaction. A token counts as new when it is older than the plugin's own
 // settings say; its row stays for the longest time that any plugin has asked for (KeepFor), because

@@ -1,10 +1,13 @@
 // One thread that serves connections: an event loop, an engine session and the turns in between.
 //
 // Flow of its loop:
+//
 //   Wait -> receive from every ready connection -> parse -.-> into the turn: Turn::Run -> send
 //                                                         `-> into the batch: executor  -> send
+//
 // Connections that write go into the batch, with all their ready requests; connections that read
 // are served at once. Each part of a worker owns what it looks after:
+//
 //   HeldReplies     replies that wait for other workers' commits
 //   ClientTable     the connections: which there are, which are ready, idle, closed
 //   Acceptor        taking new ones from the port's listeners
@@ -14,9 +17,11 @@
 //                   Logins or LockWaits
 //   ItemReader      items of work from what was received
 //   BatchCollector  which connections write together, and the batches
-// Inbox what other threads hand over A part may use the parts above it, which the worker declares
-// earlier; no part sees the worker itself. A connection that begins with TLS is handed to the
-// port's handshake thread, and comes back through Inbox.
+//   Inbox           what other threads hand over
+//
+// A part may use the parts above it, which the worker declares earlier; no part sees the worker
+// itself. A connection that begins with TLS is handed to the port's handshake thread, and comes
+// back through Inbox.
 //
 // Threads: Start, AskToStop, Stop and DropMail from the port's; Adopt, GiveAway, List,
 // AccountsHaveEnded, lacks_session, connections, load, Done and Admitted from any; all else on the

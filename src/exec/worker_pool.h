@@ -9,9 +9,10 @@
 //
 // Flow:   every worker, once a round: AdaptIfDue
 //         -> once in a period: WorkerPoolSizer::Next -> Balance
-// -> Worker::GiveAway, and each connection moves when it next sends something A worker that rests
-// keeps the connections that are silent; a new connection goes to one at work. A worker that lacks
-// a session counts neither as working nor as resting.
+//         -> Worker::GiveAway, and each connection moves when it next sends something
+//
+// A worker that rests keeps the connections that are silent; a new connection goes to one at work.
+// A worker that lacks a session counts neither as working nor as resting.
 //
 // Threads: all functions from any. Lifetime: the workers are the port's and outlive their calls.
 #pragma once

@@ -2,10 +2,12 @@
 // may leave already.
 //
 // Flow of a turn:
+//
 //   OnEvents -> Receive once -> owner parses in() and appends to out() -> gate -> Send once
 //            -> ReleaseEmptyBuffers -> CountBuffers -> UpdateInterest
 //
 // States (the rest of a connection's life lies with its owner):
+//
 //   kServing    reads requests, sends replies
 //   kPaused     too many unsent bytes: reads nothing and should be given nothing more to do until
 //               the peer has taken half of them; then kServing again
@@ -13,8 +15,10 @@
 //   kLingering  the server ends it: replies are sent, then FIN; what still arrives is thrown away,
 //               so that the kernel does not answer it with a reset that would destroy the last
 //               reply; after kLingerBytesMax bytes the connection is reset, and kBroken
-// kBroken reset or failed: nothing can be sent or received any more kServing and kPaused lead to
-// every later state; except from kPaused to kServing, states never go back.
+//   kBroken     reset or failed: nothing can be sent or received any more
+//
+// kServing and kPaused lead to every later state; except from kPaused to kServing, states never go
+// back.
 //
 // Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
 // ReleaseEmptyBuffers. The descriptor is closed with the object; remove it from the event loop

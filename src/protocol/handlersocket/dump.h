@@ -5,9 +5,11 @@
 //   auth <key>
 //   find <id> <op> <n>[<values>] limit=<n> offset=<n> in=<icol>[<values>]
 //        filters=[<F|W> <fop> <fcol> <value>; ...] mod=<U|D|+|->[?][<values>] write
-// insert <id> [<values>] write and `!<error name>` for each error, in check order. Parts that the
-// line does not have are left out; an id that is no number is `-`; texts are in quotes, with \xHH
-// for bytes outside printable ASCII and for quote and backslash; NULL has no quotes.
+//   insert <id> [<values>] write
+//
+// and `!<error name>` for each error, in check order. Parts that the line does not have are left
+// out; an id that is no number is `-`; texts are in quotes, with \xHH for bytes outside printable
+// ASCII and for quote and backslash; NULL has no quotes.
 #pragma once
 
 #include <string>

@@ -249,7 +249,7 @@ void LineParser::ParseModifications() {
   model::Find& find = command_.request.find;
   find.modification = *modification;
   find.wants_before_images = word.size() > 1 && word[1] == '?';
-  // hs4j sends a value behind D, which has no use for one.
+  // hs4j sends a value after D, which has no use for one.
   if (*modification == Modification::kDelete) return;
   const size_t count = words_.CountRest();
   find.modifications = NextValues(count, WithinLimit(count) ? count : 0);

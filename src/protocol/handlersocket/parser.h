@@ -2,16 +2,21 @@
 //
 // Flow: Framer::Next (framer.h) finds the next line in the bytes that a connection has received;
 // ParseLine turns it into a Command. A pure function over bytes: no I/O, no server, no exceptions,
-// and no memory except the arena's. Shape of a line (HT between words; see spec/handlersocket.md):
+// and no memory except the arena's.
+//
+// Shape of a line (HT between words; see spec/handlersocket.md):
+//
 //   P <id> <db> <table> [<index> [<columns> [<filter columns>]]]
 //   A <type> [<key> [<password>]]
 //   H [<check> [<lag>]]
 //   N [<name>]
 //   <id> + <n> <v1..vn>
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
-// [MOD <m1..mk>]]] Errors: the parser does not stop at an error. It adds every error that the line
-// itself shows to Command::errors and goes on, so that the caller can add the errors that only the
-// caller knows, and answer errors.First(), whichever error was found first.
+//        [MOD <m1..mk>]]]
+//
+// Errors: the parser does not stop at an error. It adds every error that the line itself shows to
+//         Command::errors and goes on, so that the caller can add the errors that only the caller
+//         knows, and answer errors.First(), whichever error was found first.
 // Threads: any; nothing is shared.
 // Lifetime: a Command's views point into the line or the arena, whichever ends first.
 // Limits: every count on the line is compared with model::Limits before it sizes anything.

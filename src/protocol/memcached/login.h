@@ -4,8 +4,10 @@
 // Flow:   Text: `set <any> <any> <any> <bytes>` with the data `user password`. Every other line is
 //         refused, meta commands too. The first line of a request over HTTP ends the connection.
 //         Binary: 0x20 lists the mechanisms, 0x21 logs in, 0x0b tells the version. Every other
-// opcode is refused, and the connection ends. A pure function over bytes, without state: an
-// incomplete request is read again from its beginning.
+//         opcode is refused, and the connection ends.
+//
+// A pure function over bytes, without state: an incomplete request is read again from its
+// beginning.
 // Threads: any. Lifetime: views point into the input. Limits: kMemcachedLineBytesMax bytes for a
 // line, and for the data of a login or the body of a packet.
 #pragma once

@@ -1,14 +1,16 @@
 // Takes memcached requests off the front of the bytes that a connection has received.
 //
 // Flow: receive; Next until it says kNeedMore; receive more. The first byte of a connection chooses
-// the dialect: 0x80 is binary, any other byte is text, which includes meta. A pure function over
-// bytes and a few numbers of state: no I/O, no server, no exceptions, and no memory except the
-// arena's. Each byte is looked at once while a line is incomplete, and a data block is not looked
-// at before it is complete, however slowly the bytes come.
+// the dialect: 0x80 is binary, any other byte is text, which includes meta.
+//
+// A pure function over bytes and a few numbers of state: no I/O, no server, no exceptions, and no
+// memory except the arena's. Each byte is looked at once while a line is incomplete, and a data
+// block is not looked at before it is complete, however slowly the bytes come.
+//
 // Threads: one owner, the connection.
-// Lifetime: a Command's views point into the input that it was found in, or into the arena. Limits
-// (model/limits.h): Limits::item_bytes_max, kMemcachedKeyBytesMax, kMemcachedLineBytesMax,
-// kMemcachedLongLineBytesMax.
+// Lifetime: a Command's views point into the input that it was found in, or into the arena.
+// Limits (model/limits.h): Limits::item_bytes_max, kMemcachedKeyBytesMax, kMemcachedLineBytesMax,
+//                          kMemcachedLongLineBytesMax.
 // Errors: a wrong command is a Command with an `error`, which is answered in its turn. If its data
 // block has a readable length, the block is swallowed, so that the next command is found: the bytes
 // that came with the command go at once, the rest by itself, so that every command begins in a

@@ -7,7 +7,7 @@
 // Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them, and those of inline commands and
 // of counts in model/limits.h. Errors: the texts of Redis 7.2, and one of our own where the CR LF
-// behind an argument is missing. After each the connection ends.
+// after an argument is missing. After each the connection ends.
 // Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
 #pragma once
 

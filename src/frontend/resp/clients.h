@@ -3,7 +3,7 @@
 //
 // Flow: a connection enters with its number, shows its facts anew whenever they change, and leaves.
 //       A connection that a client has ended is no longer listed, though its worker sees the end
-// later.
+//       later.
 // Threads: any; lists are copies.
 #pragma once
 

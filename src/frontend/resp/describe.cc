@@ -85,10 +85,8 @@ void DescribeCommands(RespArguments arguments, resp::Version version, base::Buff
                         : TraitsOf(command.verb).has_pairs() ? 2
                                                              : 1,
                         &out);
-    for (int i = 0; i < 4; ++i)
-      resp::AppendSet(0, version, &out);  // No categories, tips, key
-                                          // specifications or
-                                          // subcommands.
+    // There are no categories, tips, key specifications or subcommands.
+    for (int i = 0; i < 4; ++i) resp::AppendSet(0, version, &out);
   };
   size_t served = 0;
   for (const RespCommand& command : RespCommands()) served += command.verb != Verb::kRefused;

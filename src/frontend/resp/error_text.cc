@@ -205,7 +205,8 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
     const std::string_view why = WhyTooLong(*call);
     if (!why.empty()) return std::string(why);
   }
-  // A read needs no server that takes writes: it has met a lock of the table.
+  // A command that only reads is never refused because of read_only, so that kLockTables means a
+  // locked table here.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
                                        [](const RespCall& one) { return one.request.is_write(); });
   if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())

@@ -7,10 +7,11 @@
 // (transactions.h), are one unit (exec/unit.h), which is done as a whole or not at all. SELECT,
 // HELLO and MULTI change what the commands after them mean; if the turn stops before one of them,
 // the change is taken back (state_changes.h). Other commands that change the connection end the
-// turn. Threads and lifetime: see exec/frontend.h. Limits: about kRespShapesMax open indexes a
-// connection, which are closed only before the first command of a turn; kColumnsMax fields of a
-// command; kRespUnitKeysMax keys of a command, or of all commands of a MULTI, and kRespCommandsMax
-// of these.
+// turn.
+// Threads and lifetime: see exec/frontend.h.
+// Limits: about kRespShapesMax open indexes a connection, which are closed only before the first
+//         command of a turn; kColumnsMax fields of a command; kRespUnitKeysMax keys of a command,
+//         or of all commands of a MULTI, and kRespCommandsMax of these.
 #pragma once
 
 #include <memory>

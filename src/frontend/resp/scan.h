@@ -6,8 +6,9 @@
 // exists from the first SCAN to the last is listed once.
 // Threads: const, any. Errors: as rows.h.
 // Limits: kRespScanRowsMax rows of one command, and fewer for a SCAN with a long pattern
-// (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is refused;
-// kRespScannedBytesMax bytes of their keys. An index that is not unique is not listed, because the
+//         (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is
+//         refused; kRespScannedBytesMax bytes of their keys.
+// An index that is not unique is not listed, because the
 // next page would leave out rows with the last key; nor is an index on a prefix of a column,
 // because whole values, of any length, would be read.
 #pragma once

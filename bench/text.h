@@ -4,6 +4,7 @@
 //   {n}     the row's number                    {n:8}  the same, filled up with zeros to 8 digits
 //   {n%5}   the number modulo 5                 {v}    a serial number, another one in each request
 //   {x*40}  40 times the byte x
+//
 // A list of templates is separated by commas.
 //
 // Flow: Parse once; Write into memory of at least MaxBytes(); Matches for text from any source.

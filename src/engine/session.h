@@ -2,11 +2,13 @@
 // the other side of it.
 //
 // Flow, as a grammar:
+//
 //   session := { OpenIndex | Inspect | turn | LogSlow | ReleaseTables }*
 //   turn    := BeginTurn { Execute | row | { CloseRowsReachedBy }* unit }* end
 //   row     := BeginRow { RowTakes Execute }* EndRow
 //   unit    := BeginUnit { Execute }* EndUnit
 //   end     := [ CloseRows ] [ PrepareCommit ] Commit | Rollback
+//
 // MayOpen may be called where OpenIndex may, which is also within a turn, before its first Execute;
 // EstimateRows where Inspect may, which is also anywhere in a turn. MayExecute, RefuseWaits and
 // TellAccess may be called anywhere between BeginTurn and the end of the turn, EndAccesses after

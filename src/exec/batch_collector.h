@@ -3,6 +3,7 @@
 //
 // Flow of a round: TakeDone -> Parse of each connection that writes -> Publish, to the executor
 //                                      `-> GatherOrRun, in the worker, until EndGather or the run
+//
 // As long as the executor has not taken the batch that is published, the worker takes the batch
 // back in the next round and puts more into it. docs/concurrency.md says when a batch is run in the
 // worker itself, and how large a part of it one connection gets.

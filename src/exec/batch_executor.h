@@ -7,7 +7,9 @@
 // Flow:   worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
 //         -> worker: TakeDone
 //         worker: TakeBack()        before the executor has taken it, to put more into it
+//
 // An executor for whose session there is no memory gives batches back as they are (is_unserved).
+//
 // Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread. A batch and all
 //          that its items point to is the executor's from the moment it takes it until TakeDone
 //          has returned it.

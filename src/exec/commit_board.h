@@ -7,6 +7,7 @@
 // Flow:   a thread that commits: Enter -> Session::Commit -> Leave
 //         a thread that has executed finds: MarkUndurable after the turn; it keeps the marked
 //         clients until HasEnded
+//
 // MarkUndurable comes after the turn: by then a commit whose rows the turn has seen is durable, or
 // still among those under way here.
 // Threads: any; a Watcher is told on the thread that commits. Lifetime: outlives turns and workers.

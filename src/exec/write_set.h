@@ -6,10 +6,12 @@
 // is which, without asking the engine.
 //
 // Two keys are taken for those of different rows when each is
+//
 //   - a decimal integer of at most 15 digits, without sign or leading zero, or
 //   - ASCII that begins with a letter and is no address of INET6: its letters and digits count, and
 //     letters that some collation takes for the same (case; i j y; m n; u v w) count as one, and so
 //     do texts that differ as Lithuanian `ch` and `c`, or as Hungarian `ccs` and `cscs`,
+//
 // and what counts differs. All other keys may be of the same row. Every find in a table may have
 // seen a change if the batch has inserted rows, changed several at once, used several indexes or
 // may have moved a row to another key, or if a key column may take two such texts for one value

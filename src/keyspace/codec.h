@@ -3,6 +3,7 @@
 //
 //   text   := column { separator column }
 //   column := "\N"  (NULL)  |  { byte | '\' separator | '\' '\' }
+//
 // A separator is neither a backslash nor N.
 //
 // Exactly one text stands for a row, so a backslash before anything else is refused.

@@ -3,6 +3,7 @@
 //
 // The list:  list    := [ item { (',' | blank) item } ]       empty list: 127.0.0.1
 //            item    := '*' | ipv4 | ipv6 | '[' ipv6 ']' | name | '/' | path
+//
 // '*' is 0.0.0.0 and ::. A name stands for every address that it resolves to. '/' means that the
 // port's text is the path of a UNIX socket; a longer item that starts with '/' is such a path.
 //

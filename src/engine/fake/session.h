@@ -16,6 +16,7 @@
 //   S12 In a unit, a find by the primary key takes the path of a change.
 //   S13 No row stays open: requests that share one are executed one by one.
 //   S10 A hook judges (Call::Kind::kJudge); without one, every account may do everything.
+//
 // `permanent` tables are as those of engines without transactions: statements on them stand at
 // once, whatever happens to the turn. Reads take no row locks; writes look at the latest committed
 // rows, and lock the rows that they change. The next BeginTurn or OpenIndex forgets an Interrupt,

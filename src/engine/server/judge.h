@@ -7,11 +7,13 @@
 // server for a lock under which the server changes its grants. In MariaDB only a look at the
 // table's own grants needs such a lock, LOCK_grant, which is not needed if the privileges on the
 // whole database decide; in MySQL every look needs the metadata lock of the accounts' caches. If
-// a lock is taken
+// a lock is taken:
+//
 //   a session that does not wait    answers busy, so that the request goes to the lane
 //   a session that waits            tries again and again, for as long as it waits for a table;
 //                                   after other requests of a turn, whose locks it would keep from
 //                                   others meanwhile, it gives way instead
+//
 // Threads: the session's.
 #pragma once
 

@@ -1,6 +1,7 @@
 // Writes replies in the dialect of the command that they answer.
 //
 // Flow, by verb (the functions write nothing if the command is quiet about the outcome):
+//
 //   kGet, kGat        (AppendHit | AppendMiss) for each key, in order; then AppendGetEnd
 //   kTouch            AppendTouched | AppendNotFound
 //   kSet .. kPrepend  AppendStored | AppendNotStored | AppendExists | AppendNotFound
@@ -10,6 +11,7 @@
 //   kStats            AppendStat*, AppendStatsEnd | AppendReset | AppendOk (detail on|off)
 //   kMetaDebug        AppendMetaDebug | AppendMiss
 //   any               AppendError | AppendServerError
+//
 // Threads: none of their own. Lifetime: no argument is kept. Limits: a reply without its value, its
 // key and its error text is below 300 bytes.
 #pragma once

@@ -112,6 +112,14 @@ def test_a_table_for_which_nearly_all_requests_fail():
     assert said(95, errors_engine=0) == "", "these are other errors"
 
 
+def test_a_table_whose_rows_are_there_already_hides_no_other():
+    def tables(values, keys):
+        return [{"plugin": "handlersocket", "table_schema": "d", "table_name": name, "index_name": "PRIMARY", "requests": count, "errors": count}
+                for name, count in (("values_fail", values), ("rows_are_there", keys))]
+    text = found({"tables": tables(0, 0)}, {"tables": tables(100, 4000)}, {"errors_engine": 4100, "duplicates": 4000})
+    assert "100 of 100 requests over handlersocket for d.values_fail were" in text and "rows_are_there" not in text
+
+
 def test_a_table_of_the_library_that_is_gone():
     for plugin, table in (("resp", "rowsocket.store"), ("daemon_memcached", "innodb_memcache.containers")):
         rows = [of_account(None, requests, requests, plugin=plugin) for requests in (0, 100)]

@@ -177,10 +177,11 @@ def requests_for_a_table_fail(look):
     if "duplicates" not in look.now.counters.get(plugin, {}):  # It is not loaded, or is an older library.
         return
     failed = look.moved(plugin, "errors_engine") - look.moved(plugin, "duplicates") - look.moved(plugin, "engine_failures")
+    least = max(FAILING_MIN, FAILING_PER_SECOND * look.seconds)
+    # Rows that are there already are not counted by table: a table with many more errors than others can have is one of theirs.
     tables = [(errors, asked, name) for name, (asked, errors) in errors_by(look, plugin, table_of).items()
-              if errors >= NEARLY_ALL * asked]
-    errors, asked, name = max(tables, default=(0, 0, ""))
-    if errors >= max(FAILING_MIN, FAILING_PER_SECOND * look.seconds) and failed >= FAILING_SHARE * errors:
+              if errors >= max(NEARLY_ALL * asked, least) and failed >= FAILING_SHARE * errors]
+    for errors, asked, name in sorted(tables, reverse=True):
         yield (f"{errors} of {asked} requests over {plugin} for {name} were answered with an engine's error in the last"
                f" {look.seconds:.0f} s{_client_of_most_errors(look, plugin)}",
                "the answer's number says what is wrong (`perror NUMBER`), as a rule values that a column does not take: 1264 is out"

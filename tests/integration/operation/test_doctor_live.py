@@ -149,7 +149,7 @@ def test_values_that_a_column_does_not_take_are_named(table, server, wr, value):
     """Over HandlerSocket, whose errors of engines are usual where a row is there already."""
     index = wr("t", "", "x")
     server.sql(table).run("CREATE TABLE other (id INT PRIMARY KEY) ENGINE=InnoDB")
-    taken = wr("other", "", "id")
+    taken = server.hs_wr().opened(table, "other", "", "id")  # Another thread uses it than that of `index`.
     taken.insert(1)
     with busy(lambda: taken.insert(1)):
         assert "an engine's error" not in doctor(server)

@@ -242,7 +242,8 @@ def test_an_alter_that_runs(make_server):
     sql = make_table(server, rows=5000)
     beside, index, changer, waiting = open_transaction(server), writer(server), server.sql("d"), Statements(server)
     number = number_of(changer)
-    waiting.run("ALTER TABLE t ADD COLUMN y CHAR(128) AS (SHA2(REPEAT(id, 1000000), 512)) PERSISTENT, ALGORITHM=COPY", changer)
+    waiting.run("ALTER TABLE t ADD COLUMN y CHAR(128) AS (SHA2(REPEAT(id, 1000000), 512)) PERSISTENT, ALGORITHM=COPY,"
+                " LOCK=SHARED", changer)  # MariaDB 11.8 copies under LOCK=NONE, unless it is told otherwise.
     wait_for_state(server, "copy to tmp table", 1)
     send_update(index, 3)
     waiting.run("UPDATE t SET x = 5 WHERE id = 5")

@@ -151,7 +151,7 @@ def most_requests_fail(look):
         for _, requests, errors in _clients_errors(look, plugin):
             asked += requests
             failed += errors
-        # What is told already has its own cause. Clients' errors and counters are read one after the other.
+        # Requests in `told` have a sentence of their own. Clients' errors and counters are read one after the other.
         others = failed - told
         if others / look.seconds >= FAILING_PER_SECOND and others >= FAILING_SHARE * max(asked - told, asked / 2):
             yield (f"{others} of {asked} requests over {plugin} were answered with an error in the last {look.seconds:.0f} s"

@@ -1,6 +1,6 @@
 """The redo log of InnoDB: rules of trouble.py."""
 
-# Of what the redo log takes, what is in use where writes wait, or are about to. MariaDB writes pages in a hurry from 7/8 of its
+# The share of the redo log that is in use when writes wait, or are about to. MariaDB writes pages in a hurry from 7/8 of its
 # limit on, and writes wait at the limit itself. MySQL keeps a reserve of its capacity, so that they wait at about 0.89 of it.
 NEARLY_FULL = {"innodb_log_file_size": 0.95, "innodb_redo_log_capacity": 0.85}
 

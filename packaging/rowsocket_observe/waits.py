@@ -7,7 +7,7 @@ LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way ou
 SHORT_TRANSACTIONS = (
     "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
     " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port")
-# Who holds rows, where the server shows no locks: neither who waits, nor a thread of the library.
+# A query for the sessions that may hold rows, for servers that show no locks: it leaves out who waits, and the library's threads.
 HOLDERS = (
     "SELECT t.trx_mysql_thread_id, t.trx_started, p.user, p.info FROM information_schema.INNODB_TRX t LEFT JOIN"
     " information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id WHERE t.trx_state <> 'LOCK WAIT' AND t.trx_rows_locked > 0"

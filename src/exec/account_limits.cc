@@ -13,8 +13,8 @@ constexpr int64_t kNsPerSecond = 1'000'000'000;
 bool AccountBudget::Spend(uint32_t count, uint32_t per_second, int64_t now_ms) {
   const int64_t now_ns = now_ms * 1'000'000;
   const int64_t costs_ns = kNsPerSecond / per_second;
-  // What is owed has a limit, so that a raised limit takes effect before long, whatever was owed
-  // under the lower one.
+  // An account owes no more than a limit, so that a raised rate takes effect before long, whatever
+  // it owed under the lower one.
   const int64_t owed_max_ns = now_ns + kNsPerSecond + model::kAccountOwedMsMax * 1'000'000;
   int64_t full_at_ns = full_at_ns_.load(std::memory_order_relaxed);
   for (;;) {

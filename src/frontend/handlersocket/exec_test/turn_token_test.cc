@@ -38,18 +38,19 @@ class TurnTokenTest : public TurnFixture {
     }
     Send(peer, line);
   }
+  /// Sends one request with its token twice, each time in a turn of its own.
+  void ExpectToTakeOnce(Peer& peer) {
+    for (int i = 0; i < 2; ++i) {
+      SendTokened(peer, kTake);
+      Run();
+      EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+      NextTurn();
+    }
+    EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
+  }
 };
 
-TEST_F(TurnTokenTest, RepeatedRequestIsAnsweredFromItsToken) {
-  Peer& peer = Connect();
-  for (int i = 0; i < 2; ++i) {
-    SendTokened(peer, kTake);
-    Run();
-    EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
-    NextTurn();
-  }
-  EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
-}
+TEST_F(TurnTokenTest, RepeatedRequestIsAnsweredFromItsToken) { ExpectToTakeOnce(Connect()); }
 
 // An absent row locks nothing in InnoDB: between the look and the request another session may keep
 // the token.
@@ -113,14 +114,7 @@ TEST_F(TurnTokenTest, SessionThatWaitsForLocksLeavesExpiredTokensToOthers) {
 TEST_F(TurnTokenTest, NothingHasExpiredWhereTheClockIsNear1970) {
   settings_.tokens.now_s = [] { return uint64_t{50}; };  // The tokens' time is 100 seconds.
   MakeTokens({{"old", "another", "0\t1\n", "10"}});
-  Peer& peer = Connect();
-  for (int i = 0; i < 2; ++i) {
-    SendTokened(peer, kTake);
-    Run();
-    EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
-    NextTurn();
-  }
-  EXPECT_EQ("1,9;2,20;3,30;", store_.Dump(kTable));
+  ExpectToTakeOnce(Connect());
   EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 

@@ -1,5 +1,7 @@
 #include "keyspace/codec.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 namespace rowsocket::keyspace {
@@ -36,6 +38,33 @@ std::string_view Unescape(std::string_view column, size_t escapes, char separato
   return {bytes.data(), size};
 }
 
+/// Whether one of eight bytes is 0.
+bool HasZeroByte(uint64_t bytes) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  return ((bytes - kOnes) & ~bytes & kHighs) != 0;
+}
+
+/// Whether the text has one of both bytes. Most columns have neither, and are copied whole; looking
+/// at eight bytes at once takes a quarter of the instructions of a look at each.
+bool HasEither(std::string_view text, char a, char b) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  const uint64_t all_a = kOnes * static_cast<unsigned char>(a);
+  const uint64_t all_b = kOnes * static_cast<unsigned char>(b);
+  constexpr size_t kStep = sizeof(uint64_t);
+  const auto has = [&](size_t at) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, kStep);
+    return HasZeroByte(bytes ^ all_a) || HasZeroByte(bytes ^ all_b);
+  };
+  if (text.size() < kStep) {
+    return std::any_of(text.begin(), text.end(), [=](char one) { return one == a || one == b; });
+  }
+  for (size_t at = 0; at + kStep <= text.size(); at += kStep) {
+    if (has(at)) return true;
+  }
+  return has(text.size() - kStep);
+}
+
 }  // namespace
 
 bool SplitColumns(std::string_view text, char separator, base::Arena& arena,
@@ -66,6 +95,7 @@ void AppendColumn(const model::Value& value, char separator, base::Buffer& out) 
     return;
   }
   std::string_view rest = value.text();
+  if (!HasEither(rest, kEscape, separator)) return out.Append(rest);
   while (!rest.empty()) {
     size_t plain = 0;
     while (plain < rest.size() && rest[plain] != kEscape && rest[plain] != separator) ++plain;

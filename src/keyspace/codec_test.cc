@@ -43,6 +43,18 @@ TEST(CodecTest, EscapesStandForThemselvesOnly) {
   EXPECT_EQ("refused", Split("\\NN|c", 2));
 }
 
+TEST(CodecTest, AByteToEscapeIsFoundAtEachPlaceOfALongColumn) {
+  for (const char special : {'|', '\\'}) {
+    for (size_t at = 0; at < 20; ++at) {
+      std::string text(20, '\xfd');
+      text[at] = special;
+      base::Buffer out;
+      AppendColumn(model::Value(std::string_view(text)), '|', out);
+      EXPECT_EQ(text.insert(at, 1, '\\'), out.view()) << at;
+    }
+  }
+}
+
 TEST(CodecTest, JoinedColumnsSplitIntoTheSameColumns) {
   std::mt19937 random(7);
   constexpr std::string_view kBytes{"|\\Na\0x", 6};

@@ -45,6 +45,31 @@ std::string TooManyKeys() {
          " keys are served together";
 }
 
+/// Whether the command becomes one call for each of its keys, and no other ones.
+bool HasCallForEachKey(const RespCommand& command) {
+  return !NamesManyKeys(command.verb) && command.verb != Verb::kEval && !IsMoveVerb(command.verb);
+}
+
+/// How many arguments each key of a command takes: two where it has a value.
+size_t ArgumentsOfKey(const RespCommand& command) {
+  return TraitsOf(command.verb).has_pairs() ? 2 : 1;
+}
+
+/// How many keys a command has, of which each becomes a call. 0: it is refused, because of
+/// `*error`. `calls`: those that the commands before it in a transaction have.
+size_t CountCallKeys(const RespCommand& command, RespArguments arguments, size_t calls,
+                     std::string* error) {
+  const size_t step = ArgumentsOfKey(command);
+  if (arguments.size() % step == 0 && step == 2) {
+    *error = RespWrongCount(command.name);
+    return 0;
+  }
+  const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
+  if (calls + keys <= model::kRespUnitKeysMax) return keys;
+  *error = TooManyKeys();
+  return 0;
+}
+
 /// Whether the command names more fields than an index is opened with.
 bool NamesTooManyFields(Verb verb, size_t arguments) {
   if (arguments <= model::kColumnsMax || !NamesFields(verb)) return false;
@@ -62,22 +87,20 @@ void MarkRepeated(std::span<RespCall> calls, base::Arena& arena) {
 
 }  // namespace
 
-// The only call of a command is made in its final place, without the copies that several calls
-// need.
 std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArguments arguments,
                                         bool may_name_tables, base::Arena& arena,
-                                        std::string* error) {
-  if (HasOneKey(command)) {
-    const std::span<RespCall> call = arena.Allocate<RespCall>(1);
-    return MakeOne(command, arguments, may_name_tables, arena, &call[0], error)
-               ? call
-               : std::span<RespCall>();
+                                        std::string* error) const {
+  if (!HasCallForEachKey(command)) {
+    std::vector<RespCall> calls;
+    if (!Add(command, arguments, may_name_tables, arena, &calls, error)) return {};
+    return CopyCalls(calls, arena);
   }
-  calls_.clear();
-  if (!Add(command, arguments, may_name_tables, arena, &calls_, error)) return {};
-  const std::span<RespCall> kept = CopyCalls(calls_, arena);
-  if (calls_.capacity() > model::kRespCallsKept) std::vector<RespCall>().swap(calls_);
-  return kept;
+  const size_t keys = CountCallKeys(command, arguments, 0, error);
+  if (keys == 0) return {};
+  const std::span<RespCall> calls = arena.Allocate<RespCall>(keys);
+  return MakeForKeys(command, arguments, may_name_tables, arena, calls, error)
+             ? calls
+             : std::span<RespCall>();
 }
 
 std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena) {
@@ -102,25 +125,26 @@ bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, boo
     return AddScript(command, arguments, may_name_tables, arena, calls, error);
   if (IsMoveVerb(command.verb))
     return AddMove(command, arguments, may_name_tables, arena, calls, error);
-  const size_t step = TraitsOf(command.verb).has_pairs() ? 2 : 1;
-  if (arguments.size() % step == 0 && step == 2) {
-    *error = RespWrongCount(command.name);
-    return false;
-  }
-  const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
-  if (calls->size() + keys > model::kRespUnitKeysMax) {
-    *error = TooManyKeys();
-    return false;
-  }
-  for (size_t i = 0; i < keys; ++i) {
-    RespCall call;
+  const size_t keys = CountCallKeys(command, arguments, calls->size(), error);
+  if (keys == 0) return false;
+  calls->resize(calls->size() + keys);
+  return MakeForKeys(command, arguments, may_name_tables, arena, std::span(*calls).last(keys),
+                     error);
+}
+
+// The calls are made in their final place: copying them would cost as much as making them.
+bool RespCallMaker::MakeForKeys(const RespCommand& command, RespArguments arguments,
+                                bool may_name_tables, base::Arena& arena, std::span<RespCall> calls,
+                                std::string* error) const {
+  const size_t step = ArgumentsOfKey(command);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    RespCall& call = calls[i];
     call.key_at = 1 + i * step;
     call.is_first = i == 0;
-    call.is_last = i + 1 == keys;
+    call.is_last = i + 1 == calls.size();
     if (!MakeOne(command, arguments, may_name_tables, arena, &call, error)) return false;
-    calls->push_back(call);
   }
-  if (command.verb == Verb::kMSetNx) MarkRepeated(std::span(*calls).last(keys), arena);
+  if (command.verb == Verb::kMSetNx) MarkRepeated(calls, arena);
   return true;
 }
 

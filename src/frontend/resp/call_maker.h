@@ -32,12 +32,16 @@ class RespCallMaker {
   // empty it first.
   /// Makes the calls of a command that is no part of a transaction. None: `*error` says why.
   std::span<RespCall> Make(const RespCommand& command, RespArguments arguments,
-                           bool may_name_tables, base::Arena& arena, std::string* error);
+                           bool may_name_tables, base::Arena& arena, std::string* error) const;
   /// Adds the calls of a command to those of others. False: `*error` says why not.
   bool Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
            base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 
  private:
+  /// Makes the calls of a command that has one for each of its keys, as many as it has keys. False:
+  /// `*error` says why not.
+  bool MakeForKeys(const RespCommand& command, RespArguments arguments, bool may_name_tables,
+                   base::Arena& arena, std::span<RespCall> calls, std::string* error) const;
   /// Completes the call of one key, which already knows the position of its key among the
   /// arguments. False: `*error` says why not.
   bool MakeOne(const RespCommand& command, RespArguments arguments, bool may_name_tables,
@@ -52,8 +56,6 @@ class RespCallMaker {
   const RespSettings& settings_;
   const RespState& state_;
   const RespKeyLocator& locator_;
-  /// The calls of the command that is being parsed, before they are copied into the arena.
-  std::vector<RespCall> calls_;
 };
 
 std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);

@@ -126,13 +126,13 @@ bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_vie
                                        std::string* error) const {
   if (!call->may_be_string) return Fail(kRespWrongType, error);
   const Container* const container = keyspace.container;
-  const std::string name = "container '" + keyspace.definition->container + "'";
+  const auto name = [&keyspace] { return "container '" + keyspace.definition->container + "'"; };
   if (container == nullptr) {
-    return Fail("NOSTORE innodb_memcache.containers has no " + name, error);
+    return Fail("NOSTORE innodb_memcache.containers has no " + name(), error);
   }
   // Why the container is disabled may name tables that the account may not see.
   if (!container->usable()) {
-    return Fail("NOSTORE " + name + " is disabled" +
+    return Fail("NOSTORE " + name() + " is disabled" +
                     (may_name_tables ? ": " + container->problem
                                      : std::string("; the server's log says why")),
                 error);

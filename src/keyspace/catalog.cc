@@ -118,6 +118,7 @@ std::shared_ptr<const Snapshot> Catalog::current() const {
 }
 
 void Catalog::Refresh(engine::Session& session) {
+  if (version() == 0) return RefreshNow(session);
   const int64_t now_ms = base::CoarseNowMs();
   const bool is_stale = IsStale(now_ms);
   const int64_t age_ms_max = is_stale ? kStaleAgeMsMax : model::kMappingAgeMsMax;

@@ -44,6 +44,8 @@ struct Snapshot {
   /// The name of each is its title, such as a keyspace's; no memcached key can name it.
   std::vector<std::shared_ptr<const Container>> expiring_rows;
 
+  /// False: the mapping tables have not been read yet, so that nobody knows what keys mean.
+  bool is_read() const { return version != 0; }
   const Container* Find(std::string_view name) const { return FindShared(name).get(); }
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
 
@@ -68,7 +70,9 @@ class Catalog {
   /// The version of the current snapshot; cheap to call.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  /// Reads the mapping tables again when they are due. REQUIRES: no turn is open in the session.
+  /// Reads the mapping tables again when they are due. Only the first read is waited for, if
+  /// another thread is at it: without it keys would be taken for those of other tables. REQUIRES:
+  /// no turn is open in the session.
   void Refresh(engine::Session& session);
   /// Reads the mapping tables now, because requests have named unknown containers.
   void RefreshNow(engine::Session& session);

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <thread>
 
 #include "engine/fake/session.h"
+#include "exec/test_notification.h"
 #include "model/limits.h"
 
 namespace rowsocket::keyspace {
@@ -85,6 +89,34 @@ TEST_F(CatalogTest, WithoutTablesNothingIsMappedAndTheLogSaysWhy) {
   EXPECT_TRUE(Read()->containers.empty());
   EXPECT_NE(std::string::npos, Read()->config.problem.find("innodb_memcache.containers"));
   EXPECT_EQ(1u, log_.size());
+}
+
+// The thread that reads first is held up until the other one has returned, or has had time to.
+TEST_F(CatalogTest, TheFirstReadIsWaitedForByThreadsThatNeedIt) {
+  Define({Demo("aaa")});
+  exec::Notification begun, may_go_on;
+  std::promise<void> returned;
+  store_.SetHook([&](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kBeginTurn && call.number == 1) {
+      begun.Notify();
+      may_go_on.Wait();
+    }
+    return engine::Outcome();
+  });
+  std::thread first([this] { catalog_.Refresh(session_); });
+  ASSERT_TRUE(begun.Wait());
+  uint64_t version_seen = 0;
+  std::thread second([&] {
+    engine::fake::Session session{store_, engine::LockWait::kNever};
+    catalog_.Refresh(session);
+    version_seen = catalog_.version();
+    returned.set_value();
+  });
+  returned.get_future().wait_for(std::chrono::milliseconds(200));
+  may_go_on.Notify();
+  first.join();
+  second.join();
+  EXPECT_EQ(1u, version_seen);
 }
 
 TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {

@@ -95,6 +95,7 @@ std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArgument
     if (!Add(command, arguments, may_name_tables, arena, &calls, error)) return {};
     return CopyCalls(calls, arena);
   }
+  if (!locator_.KnowsKeyspaces(error)) return {};
   const size_t keys = CountCallKeys(command, arguments, 0, error);
   if (keys == 0) return {};
   const std::span<RespCall> calls = arena.Allocate<RespCall>(keys);
@@ -112,6 +113,7 @@ std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& aren
 bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                         base::Arena& arena, std::vector<RespCall>* calls,
                         std::string* error) const {
+  if (!locator_.KnowsKeyspaces(error)) return false;
   if (NamesManyKeys(command.verb)) {
     RespCall& call = calls->emplace_back();
     call.verb = command.verb;

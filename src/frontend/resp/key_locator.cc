@@ -62,6 +62,13 @@ std::string_view RefusalByPolicy(const RespCall& call, bool writes,
 
 }  // namespace
 
+bool RespKeyLocator::KnowsKeyspaces(std::string* error) const {
+  if (snapshot_ == nullptr || snapshot_->is_read()) return true;
+  return Fail(
+      "TRYAGAIN not done: the tables of keyspaces could not be read since the server's start",
+      error);
+}
+
 bool RespKeyLocator::Locate(bool writes, bool may_name_tables, base::Arena& arena, RespCall* call,
                             std::string* error) const {
   const std::string_view key = call->arguments[call->key_at];

@@ -35,6 +35,9 @@ class RespKeyLocator {
   /// The keyspaces that BeginTurn has taken; null: there are none.
   const keyspace::Snapshot* snapshot() const { return snapshot_.get(); }
 
+  /// Whether the keyspaces have been read, or there are none. If they are not, a key could be taken
+  /// for that of another table: `*error` refuses the command then.
+  bool KnowsKeyspaces(std::string* error) const;
   /// Finds out which row of which table the key of the call names. False: `*error` says why none.
   /// `may_name_tables`: the client may know the names of tables.
   bool Locate(bool writes, bool may_name_tables, base::Arena& arena, RespCall* call,

@@ -131,6 +131,21 @@ class RespKeyspacesTest : public RespTest {
   keyspace::Keyspaces keyspaces_{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
 };
 
+TEST_F(RespKeyspacesTest, NoKeyIsTakenForTheStoresBeforeTheKeyspacesAreRead) {
+  keyspace::Keyspaces unread{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
+  settings_.keyspaces = &unread;
+  frontend_.emplace(settings_);
+  for (const char* command : {"SET i:a 1", "GET i:a", "MGET i:a i:b", "SCAN 0", "RENAME i:a i:b"}) {
+    EXPECT_TRUE(Ask(command).starts_with("-TRYAGAIN ")) << command;
+  }
+  Ask("MULTI");
+  EXPECT_TRUE(Ask("SET i:a 1").starts_with("-TRYAGAIN "));
+  EXPECT_TRUE(Ask("EXEC").starts_with("-EXECABORT "));
+  unread.catalog.RefreshNow(session_);
+  EXPECT_EQ("+OK\r\n", Ask("SET i:a 1"));
+  EXPECT_EQ("a,1;", store_.Dump("shop.items"));
+}
+
 TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) {
   const std::string release =
       "EVAL 'if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) "

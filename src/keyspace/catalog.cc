@@ -149,9 +149,14 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   reads_begun_.fetch_add(1, std::memory_order_relaxed);
   const std::shared_ptr<const Snapshot> old = current();
   auto made = std::make_shared<Snapshot>();
-  if (!ReadConfig(session, &made->config).ok())
-    return;  // The tables are locked: nothing changes
-             // yet.
+  // If the tables cannot be read now, nothing changes.
+  const engine::Outcome outcome = ReadConfig(session, &made->config);
+  const bool cannot_open = outcome.error.code == model::ErrorCode::kOpenTable;
+  if (cannot_open && !std::exchange(cannot_open_, true))
+    Log("a mapping table cannot be opened (error " + std::to_string(outcome.error.number) +
+        "): what was read before still counts");
+  if (!outcome.ok()) return;
+  cannot_open_ = false;
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const bool is_same = made->config == old->config;
   const bool is_stale = IsStale(now_ms);

@@ -114,6 +114,8 @@ class Catalog {
   std::atomic<uint64_t> reads_begun_{0};
   base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.
+  /// The last read of the mapping tables has failed because one could not be opened.
+  bool cannot_open_ GUARDED_BY(refresh_mutex_) = false;
   /// When the period began in which `lines_` lines were logged.
   int64_t logs_since_ms_ GUARDED_BY(refresh_mutex_) = 0;
   unsigned lines_ GUARDED_BY(refresh_mutex_) = 0;

@@ -364,5 +364,41 @@ TEST_F(CatalogTest, AKilledLookChangesNothing) {
   EXPECT_EQ(before->Find("one"), Read()->Find("one"));
 }
 
+// Too many open files, for instance.
+TEST_F(CatalogTest, ATableThatCannotBeOpenedNowStaysAsItWasRead) {
+  Define({Demo("one")});
+  store_.CreateTable({"rowsocket.keyspaces",
+                      {"prefix", "kind", "container", "db_schema", "db_table", "db_index", "fields",
+                       "if_absent", "read_only", "expires"},
+                      {{"PRIMARY", {0}}}},
+                     {{"o:", "value", "one", "", "", "", "", "insert", "1", ""}});
+  const auto before = Read();
+  ASSERT_NE(nullptr, before->FindKeyspace("o:1"));
+  for (const std::string table : {"containers", "cache_policies", "config_options", "keyspaces"}) {
+    log_.clear();
+    store_.SetHook([table](const engine::fake::Call& call) {
+      const bool is_it =
+          call.kind == engine::fake::Call::Kind::kOpenIndex && call.names->table == table;
+      return is_it ? engine::Outcome::Of(model::Error::CannotOpen(24)) : engine::Outcome();
+    });
+    EXPECT_EQ(before, Read()) << table;
+    EXPECT_EQ(before, Read()) << table;
+    EXPECT_EQ(
+        std::vector<std::string>{
+            "a mapping table cannot be opened (error 24): what was read before still counts"},
+        log_);
+    store_.SetHook({});
+    EXPECT_EQ(before, Read()) << table;
+  }
+}
+
+TEST_F(CatalogTest, TheLogSaysThatATableOfKeyspacesLacksColumns) {
+  Define({});
+  store_.CreateTable({"rowsocket.keyspaces", {"prefix", "kind"}, {{"PRIMARY", {0}}}});
+  Read();
+  ASSERT_EQ(1u, log_.size());
+  EXPECT_EQ("rowsocket.keyspaces cannot be read (fld): none of its rows counts", log_[0]);
+}
+
 }  // namespace
 }  // namespace rowsocket::keyspace

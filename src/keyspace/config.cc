@@ -81,6 +81,15 @@ Outcome Open(engine::Session& session, const MappingTable& table,
                            index);
 }
 
+/// Whether a failure to open a mapping table leaves open what it holds: TellsNothing, or the server
+/// cannot open it now, because it lacks memory or files, for instance. The rows of a table that
+/// nobody can read must not count as deleted: requests would go to other tables.
+bool LeavesOpen(const Outcome& outcome) {
+  const bool cannot_open =
+      outcome.error.code == ErrorCode::kOpenTable && !model::IsNoTable(outcome.error);
+  return TellsNothing(outcome) || cannot_open;
+}
+
 /// Reads one row more than is served, to see whether there are more.
 Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& index,
                 std::vector<Row>* rows) {
@@ -101,6 +110,13 @@ void LeaveOut(const MappingTable& table, std::vector<Row>* rows, std::string* le
   *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
                " has more than " + std::to_string(model::kContainersMax) + " rows: those after '" +
                rows->back().front() + "' are not served";
+}
+
+/// Notes that a mapping table exists, and is not as its script makes it.
+void LeaveOutAll(const MappingTable& table, const model::Error& error, std::string* left_out) {
+  *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
+               " cannot be read (" + std::string(model::Name(error.code)) +
+               "): none of its rows counts";
 }
 
 std::string RefusalOf(const std::string& policy, const std::string& verb, Options* options) {
@@ -180,7 +196,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   std::shared_ptr<engine::Index> containers, policies, options, keyspaces;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
-  if (TellsNothing(opened)) return opened;
+  if (LeavesOpen(opened)) return opened;
   if (!opened.ok()) {
     read.problem = "innodb_memcache.containers cannot be read (" +
                    std::string(model::Name(opened.error.code)) +
@@ -193,7 +209,9 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     Outcome outcome = Open(session, *table, index);
     if (table == &KeyspaceTable() && outcome.error.code == ErrorCode::kFld)
       outcome = Open(session, KeyspaceTableWithoutExpiry(), index);
-    if (TellsNothing(outcome)) return outcome;
+    if (LeavesOpen(outcome)) return outcome;
+    if (!outcome.ok() && !model::IsNoTable(outcome.error))
+      LeaveOutAll(*table, outcome.error, &read.left_out);
   }
   session.BeginTurn(false);
   std::vector<Row> container_rows, policy_rows, option_rows, keyspace_rows;

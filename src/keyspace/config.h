@@ -80,7 +80,7 @@ struct Config {
   std::vector<KeyspaceDefinition> keyspaces;    ///< In the order of their prefixes.
   Options options;
   std::string problem;   ///< Why there are no containers.
-  std::string left_out;  ///< Which mapping tables have more rows than are read; empty: none.
+  std::string left_out;  ///< Which rows of which mapping tables are not read; empty: none.
 
   friend bool operator==(const Config&, const Config&) = default;
 };

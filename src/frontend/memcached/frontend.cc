@@ -272,7 +272,7 @@ bool MemcachedFrontend::RefuseUnexecuted(base::Arena& arena, MemcachedWork* work
     const bool matters = target.wrong != Wrong::kNoSuchKey || MayCreate(command);
     if (target.wrong != Wrong::kNothing && matters) why = WhyNot(target);
     if (why.empty() && target.is_container_only)
-      why = "a key is missing behind the container's name";
+      why = "a key is missing after the container's name";
     if (!why.empty()) break;
   }
   if (why.empty()) why = RefusalByPolicy(command, snapshot_->config.options);

@@ -1,5 +1,7 @@
 #include "keyspace/row_key.h"
 
+#include <algorithm>
+
 #include "keyspace/codec.h"
 
 namespace rowsocket::keyspace {
@@ -13,7 +15,8 @@ bool IsCanonicalInteger(std::string_view text) {
   else if (text == "0")
     return true;
   if (text.empty() || text[0] == '0') return false;
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
+  return std::all_of(text.begin(), text.end(),
+                     [](char byte) { return byte >= '0' && byte <= '9'; });
 }
 
 bool CanBeKey(const model::Value& value, const KeyPart& part) {

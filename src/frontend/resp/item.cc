@@ -64,10 +64,12 @@ void MakeRequestItem(std::span<RespCall> calls, bool is_exec, size_t commands, b
   for (RespCall& call : work.calls) {
     call.unit_request = at;
     if (!call.known_reply.empty()) continue;
-    unit.requests[at] = {call.index, call.request,
-                         call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
-                             call.watch.absent != nullptr ||
-                             (call.verb == Verb::kMSetNx && call.string_command->only_if_absent)};
+    exec::UnitRequest& one = unit.requests[at];
+    one.index = call.index;
+    one.request = call.request;
+    one.is_required = call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
+                      call.watch.absent != nullptr ||
+                      (call.verb == Verb::kMSetNx && call.string_command->only_if_absent);
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());
     if (is_named) {
       unit.writes = call.request.is_write();

@@ -44,28 +44,10 @@ constexpr const char* kExtend =
 class RespKeyspacesTest : public RespTest {
  protected:
   RespKeyspacesTest() {
-    store_.CreateTable({"shop.items", {"id", "value"}, {{"PRIMARY", {0}}}});
-    engine::ColumnFacts integer;
-    integer.kind = engine::ColumnFacts::Kind::kInteger;
-    store_.CreateTable(
-        {"shop.numbers", {"id", "value"}, {{"PRIMARY", {0}}}, false, false, {{"id", integer}}},
-        {{"7", "1"}});
-    engine::ColumnFacts seconds;
-    seconds.kind = engine::ColumnFacts::Kind::kDecimal;
-    seconds.decimals = 3;
-    seconds.is_nullable = true;
-    store_.CreateTable({"shop.passing",
-                        {"id", "value", "expires"},
-                        {{"PRIMARY", {0}}},
-                        false,
-                        false,
-                        {{"expires", seconds}}});
-    store_.CreateTable({"shop.session",
-                        {"id", "user", "expires"},
-                        {{"PRIMARY", {0}}},
-                        false,
-                        false,
-                        {{"expires", seconds}}});
+    MakeItems({});
+    MakeNumbers({{"7", "1"}});
+    MakeExpiring("shop.passing", "value", {});
+    MakeExpiring("shop.session", "user", {});
     store_.CreateTable(
         {"innodb_memcache.containers",
          {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
@@ -78,6 +60,32 @@ class RespKeyspacesTest : public RespTest {
     SetPolicies("innodb_only", "innodb_only", "innodb_only");
     settings_.keyspaces = &keyspaces_;
     frontend_.emplace(settings_);
+  }
+
+  void MakeItems(const std::vector<engine::fake::Row>& rows) {
+    store_.CreateTable({"shop.items", {"id", "value"}, {{"PRIMARY", {0}}}}, rows);
+  }
+  void MakeNumbers(const std::vector<engine::fake::Row>& rows) {
+    engine::ColumnFacts integer;
+    integer.kind = engine::ColumnFacts::Kind::kInteger;
+    store_.CreateTable(
+        {"shop.numbers", {"id", "value"}, {{"PRIMARY", {0}}}, false, false, {{"id", integer}}},
+        rows);
+  }
+  /// Rows are {id, column, expires}.
+  void MakeExpiring(const std::string& table, const std::string& column,
+                    const std::vector<engine::fake::Row>& rows) {
+    engine::ColumnFacts seconds;
+    seconds.kind = engine::ColumnFacts::Kind::kDecimal;
+    seconds.decimals = 3;
+    seconds.is_nullable = true;
+    store_.CreateTable({table,
+                        {"id", column, "expires"},
+                        {{"PRIMARY", {0}}},
+                        false,
+                        false,
+                        {{"expires", seconds}}},
+                       rows);
   }
 
   void MakeKeyspaces(bool items_read_only) {
@@ -320,6 +328,29 @@ TEST_F(RespKeyspacesTest, AnExecThatTheLaneRefusesKeepsItsTransactionAndItsWatch
   EXPECT_EQ("+OK\r\n+QUEUED\r\n*-1\r\n", Run(Parse(whole)));
   EXPECT_EQ("$1\r\n2\r\n", Ask("GET i:a"));
   EXPECT_EQ("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n", Run(Parse(whole)));
+}
+
+// A foreign key may refer to the row: deleting it would fail, or would delete or change other rows.
+TEST_F(RespKeyspacesTest, ACommandThatDeletesLeavesWhatHasExpired) {
+  for (const char* const command : {"EXISTS s/a", "EXISTS e:a", "EXISTS a"}) Ask(command);
+  MakeExpiring("shop.session", "user", {{"a", "1", "1"}});
+  MakeExpiring("shop.passing", "value", {{"a", "v", "1"}});
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
+                     {{"0", "a", "v", "1"}});
+  for (const char* const command : {"DEL s/a", "UNLINK s/a", "EXPIRE s/a -1", "DEL e:a",
+                                    "UNLINK e:a", "EXPIRE e:a -1", "DEL a", "DEL s/a e:a a"}) {
+    EXPECT_EQ(":0\r\n", Ask(command)) << command;
+  }
+  for (const char* const command : {"GETDEL e:a", "GETDEL a"}) {
+    EXPECT_EQ("$-1\r\n", Ask(command)) << command;
+  }
+  for (const char* const table : {"shop.session", "shop.passing", "rowsocket.store"}) {
+    EXPECT_EQ(1u, store_.RowCount(table)) << table;
+  }
+  Ask("HSET s/b user 1");
+  Ask("SET e:b v");
+  EXPECT_EQ(":2\r\n", Ask("DEL s/a s/b e:a e:b"));
+  EXPECT_EQ("a,1,1;", store_.Dump("shop.session"));
 }
 
 TEST_F(RespKeyspacesTest, AConditionOnAColumnThatIsNotThereSaysWhereItMayBe) {

@@ -70,7 +70,9 @@ RespRowChange::RespRowChange(const RespCall& call, std::span<const engine::Colum
   changes_ = many_.data();
 }
 
-// An expired row counts as absent, and the row that replaces it takes over none of its values.
+// An expired row counts as absent, and the row that replaces it takes over none of its values. DEL
+// leaves it to the purge: deleting it would change the rows that refer to it, or fail because of
+// them, although the client is told that there is no such key.
 Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellChange>* changes) {
   count_ = 0;
   answer_ = 0;
@@ -83,7 +85,7 @@ Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellC
   Make(row);
   if (!saw_row_ && count_ != 0 && expiry_at_ != kNoColumn) PutExpiry(keyspace::kNever);
   *changes = std::span(changes_, count_);
-  if (deletes_ || (call_.verb == Verb::kDel && has_row)) return Decision::kDelete;
+  if (deletes_) return Decision::kDelete;
   if (count_ == 0) return Decision::kKeep;
   return has_row && !saw_row_ ? Decision::kRenew : Decision::kStore;
 }
@@ -98,8 +100,8 @@ void RespRowChange::Touch(std::span<const Value> row) {
   const int64_t expires_ms = keyspace::ExpiryFromCell(row[expiry_at_]);
   switch (call_.verb) {
     case Verb::kDel:
-      answer_ = 1;
-      return;
+      deletes_ = true;
+      break;
     case Verb::kPersist:
       if (expires_ms == keyspace::kNever) return;
       PutExpiry(keyspace::kNever);

@@ -69,8 +69,10 @@ Decision RespStringChange::Make() {
   switch (call_.verb) {
     case Verb::kDel:
     case Verb::kGetDel:
+      // An expired row is left to the purge: deleting it would change the rows that refer to it, or
+      // fail because of them, although the client is told that there is no such key.
       done_ = is_there_;
-      return has_row_ ? Decision::kDelete : Decision::kKeep;
+      return done_ ? Decision::kDelete : Decision::kKeep;
     case Verb::kMoveRemove:
       return call_.move->is_put ? Decision::kDelete : Decision::kKeep;
     case Verb::kMovePut:

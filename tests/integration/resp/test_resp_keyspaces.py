@@ -123,6 +123,25 @@ def test_expired_items_are_absent_and_renewed_whole(client, other, server):
     wait_until(lambda: server.sql("shop").value("SELECT COUNT(*) FROM items WHERE k = 'soon'") == b"0", 20, "the purge")
 
 
+def test_deleting_an_expired_item_changes_no_row_that_refers_to_it(make_server):
+    """Nobody purges the item here, so that whatever happens to it is done by a command."""
+    server = resp.start(make_server, "--loose-daemon-memcached-purge-rows-per-second=0")
+    sql, client = server.sql("shop"), Client(server.resp_port)
+    run_packaged(sql, "rowsocket_store.sql")
+    Container(server, "shop", "items")
+    sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, container) VALUES ('i:', 'value', 'items')")
+    sql.run("INSERT INTO items (k, v) VALUES ('a', '1')")
+    wait_until(lambda: client.ask("GET", "i:a") == b"1", 10, "the keyspace")
+    sql.run("UPDATE items SET e = 1")
+    for rule in ("", "ON DELETE CASCADE", "ON DELETE SET NULL"):
+        sql.run(f"CREATE TABLE child (k VARBINARY(250), FOREIGN KEY (k) REFERENCES items (k) {rule}) ENGINE=InnoDB")
+        sql.run("INSERT INTO child VALUES ('a')")
+        assert client.ask("DEL", "i:a") == 0 and client.ask("UNLINK", "i:a") == 0 and client.ask("GETDEL", "i:a") is None
+        assert client.ask("SET", "i:b", 1) == "OK" and client.ask("DEL", "i:a", "i:b") == 1
+        assert sql.rows("SELECT k FROM child") == sql.rows("SELECT k FROM items") == [(b"a",)], rule
+        sql.run("DROP TABLE child")
+
+
 def test_keys_and_values_of_several_columns(client, server):
     sql = server.sql("shop")
     assert client.ask("SET", "pair|x|7", "one|two") == "OK" and client.ask("GET", "pair|x|7") == b"one|two"

@@ -175,6 +175,23 @@ def test_an_expired_row_that_a_foreign_key_keeps_is_changed(client, server, rule
         sql.run("DROP TABLE child")
 
 
+def test_deleting_an_expired_row_that_a_foreign_key_keeps_fails_for_nobody(client, server):
+    """The purge cannot remove the row, either."""
+    sql = server.sql("shop")
+    sql.run("CREATE TABLE child (id VARCHAR(40), FOREIGN KEY (id) REFERENCES session (id)) ENGINE=InnoDB")
+    try:
+        assert client.ask("HSET", "s/a", "user", 1) == 1
+        sql.run("INSERT INTO child VALUES ('a')")
+        assert client.ask("DEL", "s/a").startswith("CONSTRAINT"), "a row that lives"
+        expire(server, "a")
+        assert client.ask("DEL", "s/a") == 0 and client.ask("UNLINK", "s/a") == 0
+        assert client.ask("HSET", "s/b", "user", 1) == 1 and client.ask("DEL", "s/a", "s/b", "s/none") == 1
+        assert client.ask("HSET", "s/b", "user", 1) == 1 and client.transaction(("DEL", "s/a"), ("DEL", "s/b")) == [0, 1]
+        assert sql.rows("SELECT id FROM session") == sql.rows("SELECT id FROM child") == [(b"a",)]
+    finally:
+        sql.run("DROP TABLE child")
+
+
 def test_watch_sees_expiry(keeping):
     client = Client(keeping.resp_port)
     ask = client.ask

@@ -388,6 +388,14 @@ TEST_F(HandlerSocketTest, TheFirstLineOfAGroupIsShort) {
                  {"0\t=\t1\t7\n", "0\t2"}});
 }
 
+// The limit counts the rows of all lookups of `@`, each of which takes one row at most.
+TEST_F(HandlerSocketTest, AGroupTakesALimitThatIsMoreThanItsLookupsCanFind) {
+  ASSERT_EQ("0\t1", Ask(kOpen));
+  const std::string many = "R\t0\t=\t1\t\t10000\t0\tD\n";
+  EXPECT_EQ("2\t2\tgroup\t2\n2\t1\tgroup\n2\t1\tgroup", Ask("G\t2\n" + many + many));
+  EXPECT_EQ("0\t2\t1\t0\n0\t1\t2", Ask("G\t1\nR\t0\t=\t1\t\t10000\t0\t@\t0\t3\t1\t2\t3\tD\n"));
+}
+
 TEST_F(HandlerSocketTest, AGroupsTokenThatIsTooLongIsNotCopiedWithEachByte) {
   settings_.serves_tokens = true;
   ASSERT_EQ("0\t1", Ask(kOpen));

@@ -19,11 +19,13 @@ using model::ErrorCode;
 
 namespace {
 
-/// How many rows a request of a group may change.
+/// How many rows a request of a group may change. With `@` that is one row for each value, because
+/// only the first row of each lookup is taken; the limit counts the rows of all lookups.
 uint64_t RowsMaxOf(const model::Request& request) {
   if (!request.is_write() || request.verb == model::Request::Verb::kInsert) return 1;
-  const uint64_t keys = std::max<uint64_t>(request.find.in_values.size(), 1);
-  return std::min<uint64_t>(request.find.limit, model::kGroupRowsMax + 1) * keys;
+  const model::Find& find = request.find;
+  const uint64_t rows_max = find.has_in ? find.in_values.size() : model::kGroupRowsMax + 1;
+  return std::min<uint64_t>(find.limit, rows_max);
 }
 
 void Fail(const model::Error& error, uint32_t position, Item* item) {

@@ -194,23 +194,29 @@ void Housekeeper::AwaitFlush() {
 }
 
 // Clears the due time of a flush that has succeeded, unless a later flush has replaced it. A flush
-// that has failed because of a lock, or was interrupted, is tried again for a while.
+// that has failed because of a lock, was interrupted, or has met a table that was altered since the
+// catalog looked at it, is tried again for a while.
 void Housekeeper::NoteFlush() {
+  using model::ErrorCode;
   const int64_t now_ms = keyspaces_.NowMs();
+  const ErrorCode code = flush_.error.code;
+  const bool is_altered =
+      code == ErrorCode::kOpenTable || code == ErrorCode::kIdxnum || code == ErrorCode::kFld;
   const bool may_pass = flush_.error.ok() || model::EndsWait(flush_.error) ||
-                        flush_.error.code == model::ErrorCode::kDeadlock;
+                        code == ErrorCode::kDeadlock || is_altered;
+  if (is_altered) keyspaces_.catalog.MarkStale();
   if (flush_.flushed) {
     flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);
   } else if (may_pass && now_ms - flush_.at_ms < model::kFlushOverdueMsMax) {
     UpkeepOf(*flush_.container).flush_again_ms = now_ms + model::kFlushRetryMs;
-  } else if (flush_.error.code == model::ErrorCode::kDenied) {
+  } else if (code == ErrorCode::kDenied) {
     const auto& table = flush_.container->definition;
     DropDueFlush(*flush_.container, std::string("the account of ") +
                                         Rules()->containers.account_variable + " lacks DELETE on " +
                                         table.db + "." + table.table);
   } else {
     DropDueFlush(*flush_.container, "its rows could not be deleted in one transaction, error " +
-                                        std::string(model::Name(flush_.error.code)) + " " +
+                                        std::string(model::Name(code)) + " " +
                                         std::to_string(flush_.error.number));
   }
 }

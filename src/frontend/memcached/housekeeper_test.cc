@@ -1,0 +1,63 @@
+// The housekeeper beside tables that are altered.
+#include "keyspace/housekeeper.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "frontend/memcached/memcached_fixture.h"
+
+namespace rowsocket::frontend {
+namespace {
+
+constexpr unsigned kRowsPerSecond = 1000;
+
+class HousekeeperTest : public MemcachedTest {
+ protected:
+  /// Makes the demo container's table anew, with one row; `expiry_index` may be empty.
+  void MakeDemo(const std::string& expiry_index) {
+    ColumnFacts expiry = Of(Kind::kDecimal, 3, true);
+    expiry.index = expiry_index;
+    store_.CreateTable(
+        {"test.demo",
+         {"id", "value", "flags", "cas", "expires"},
+         {{"PRIMARY", {0}}, {"by_expires", {4}}},
+         false,
+         false,
+         {{"flags", Of(Kind::kInteger)}, {"cas", Of(Kind::kDateTime, 6)}, {"expires", expiry}}},
+        {{"a", "1", "0", "2026-01-01 00:00:00.000000", std::nullopt}});
+  }
+};
+
+// ALTER TABLE may change the table after the catalog has looked at it: requests then fail until the
+// catalog looks at it again. The fake engine knows no pins, so that the hook fails them.
+TEST_F(HousekeeperTest, AFlushThatMeetsAnAlteredTableIsTriedAgainWithTheTableAsItIs) {
+  for (const model::ErrorCode code :
+       {model::ErrorCode::kOpenTable, model::ErrorCode::kIdxnum, model::ErrorCode::kFld}) {
+    Connect();
+    MakeDemo("");
+    EXPECT_EQ("VALUE a 0 1\r\n1\r\nEND\r\n", Ask("get a\r\n"));
+    EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+    MoveClock(11);
+    MakeDemo("by_expires");
+    keyspace::Housekeeper housekeeper{*shared_->keyspaces, sessions_, Purging(kRowsPerSecond)};
+    const uint64_t version = shared_->keyspaces->catalog.version();
+    store_.SetHook([&](const engine::fake::Call& call) {
+      const bool is_flush = call.kind == engine::fake::Call::Kind::kExecute &&
+                            call.lock_wait == engine::LockWait::kServer;
+      const bool is_old = shared_->keyspaces->catalog.version() == version;
+      return is_flush && is_old ? engine::Outcome::Fail(code) : engine::Outcome();
+    });
+    for (int i = 0; i < 2; ++i) {
+      housekeeper.RunOnce(session_);
+      housekeeper.AwaitFlush();
+      MoveClock(2);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    store_.SetHook({});
+    EXPECT_EQ(0u, store_.RowCount("test.demo")) << model::Name(code);
+  }
+}
+
+}  // namespace
+}  // namespace rowsocket::frontend

@@ -6,6 +6,7 @@
 
 #include "exec/describe.h"
 #include "keyspace/delete_rows.h"
+#include "keyspace/time.h"
 #include "model/limits.h"
 
 namespace rowsocket::keyspace {
@@ -247,8 +248,10 @@ bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& 
   const size_t rows_max = upkeep.thousandths / 1000;
   upkeep.thousandths %= 1000;
   if (rows_max == 0 || !MayPurge(session, container, settings, &upkeep)) return upkeep.has_more;
-  const keyspace::Purge::Done done =
-      upkeep.purge.Round(session, container, keyspaces_.NowMs(), rows_max);
+  // The store's commands do not follow the clock's offset (ExpiryClockMs in
+  // src/frontend/resp/string_row.h), so that what they call unexpired has to stay.
+  const int64_t now_ms = container.definition.is_store ? WallClockMs() : keyspaces_.NowMs();
+  const keyspace::Purge::Done done = upkeep.purge.Round(session, container, now_ms, rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   if (settings.count != nullptr) settings.count(done.deleted);
   upkeep.has_more = done.has_more;

@@ -1,4 +1,4 @@
-// The housekeeper beside tables that are altered.
+// The housekeeper beside tables that are altered, and beside a clock that is moved.
 #include "keyspace/housekeeper.h"
 
 #include <chrono>
@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "frontend/memcached/memcached_fixture.h"
+#include "keyspace/time.h"
 
 namespace rowsocket::frontend {
 namespace {
@@ -56,6 +57,32 @@ TEST_F(HousekeeperTest, AFlushThatMeetsAnAlteredTableIsTriedAgainWithTheTableAsI
     }
     store_.SetHook({});
     EXPECT_EQ(0u, store_.RowCount("test.demo")) << model::Name(code);
+  }
+}
+
+// Commands on strings of the store do not follow the clock's offset, either.
+TEST_F(HousekeeperTest, RowsOfTheStoreExpireByTheSystemsClock) {
+  const int64_t now_ms = keyspace::WallClockMs();
+  for (const int64_t offset_s : {7200, -7200}) {
+    store_.CreateTable({"rowsocket.store",
+                        {"db", "k", "v", "expires"},
+                        {{"PRIMARY", {0, 1}}},
+                        false,
+                        false,
+                        {{"db", Of(Kind::kInteger)}, {"expires", Of(Kind::kInteger, 0, true)}}},
+                       {{"0", "hour", "v", std::to_string(now_ms + 3'600'000)},
+                        {"0", "old", "v", std::to_string(now_ms - 1000)},
+                        {"0", "lasts", "v", std::nullopt}});
+    Connect();
+    shared_->keyspaces->catalog.FollowStore();
+    shared_->keyspaces->catalog.RefreshNow(session_);
+    MoveClock(offset_s);
+    keyspace::Housekeeper housekeeper{
+        *shared_->keyspaces, sessions_, {{}, Purging(kRowsPerSecond).containers}};
+    housekeeper.RunOnce(session_);
+    MoveClock(-offset_s);
+    EXPECT_EQ(2u, store_.RowCount("rowsocket.store")) << offset_s;
+    EXPECT_EQ(std::string::npos, store_.Dump("rowsocket.store").find("old")) << offset_s;
   }
 }
 

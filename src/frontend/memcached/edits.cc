@@ -250,8 +250,12 @@ void SetEditRights(const Command& command, const keyspace::Container& container,
       if (command.meta.removes_value) {
         updates_value();
         updates(layout.flags);
-      } else {
+      } else if (layout.cas != keyspace::Layout::kNone) {
         updates(layout.cas);
+      } else {
+        // The mark in memory alone makes the item stale, for all clients: an account that may
+        // change nothing of the item may not do that, either.
+        updates_value();
       }
       break;
     case VerbKind::kTouch:

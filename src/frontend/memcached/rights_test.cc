@@ -59,6 +59,16 @@ TEST_F(MemcachedRightsTest, AnEditThatMayDeleteItsRowAsksForThat) {
   }
 }
 
+TEST_F(MemcachedRightsTest, AnItemIsMadeStaleByAnAccountThatMayUpdateIt) {
+  const auto columns = [this](const std::string& command) {
+    base::Arena arena;
+    return Parsing(command, arena).request.edit.may_update.size();
+  };
+  EXPECT_EQ(1u, columns("md a I\r\n")) << "the cas";
+  EXPECT_EQ(2u, columns("md a I T9\r\n")) << "the cas, and when it expires";
+  EXPECT_EQ(2u, columns("md @@pairs.a|1 I\r\n")) << "without a cas_column, the values";
+}
+
 // The account's rights are checked before the item expires, and the row is reached after that.
 TEST_F(MemcachedRightsTest, AnItemWhoseTimePassesBehindItsJudgementKeepsItsRow) {
   using Parts = std::pair<std::string, std::string>;

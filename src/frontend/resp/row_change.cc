@@ -51,8 +51,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   edit.may_insert = IsSet(verb) && !OnlyUpdates(call.script) &&
                     (call.keyspace == nullptr || call.keyspace->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
-  // HDEL need not keep the key: a column of the key refuses NULL, or NULL names no other row.
-  edit.keeps_key = verb != Verb::kHDel;
+  edit.keeps_key = true;
   if (verb == Verb::kDel) return;
   const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.index->columns());
   for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;

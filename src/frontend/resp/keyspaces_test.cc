@@ -40,7 +40,8 @@ constexpr const char* kExtend =
 
 /// `i:` is the prefix of a container whose items neither expire nor have flags or tokens, `e:` that
 /// of one whose items expire, `n:` that of one whose keys are integers, `p/` that of rows with the
-/// fields v and gone, which is no column, `s/` that of rows that expire.
+/// fields v and gone, which is no column, `i:p/` that of the same rows with all fields, `s/` that
+/// of rows that expire.
 class RespKeyspacesTest : public RespTest {
  protected:
   RespKeyspacesTest() {
@@ -96,6 +97,7 @@ class RespKeyspacesTest : public RespTest {
                         {{"PRIMARY", {0}}}},
                        {{"i:", "value", "items", "", "", "", "", "insert", read_only, ""},
                         {"e:", "value", "passing", "", "", "", "", "insert", "0", ""},
+                        {"i:p/", "row", "", "shop", "t", "", "", "insert", "0", ""},
                         {"n:", "value", "numbers", "", "", "", "", "insert", "0", ""},
                         {"p/", "row", "", "shop", "t", "", "v,gone", "insert", "0", ""},
                         {"s/", "row", "", "shop", "session", "", "", "insert", "0", "expires"}});
@@ -351,6 +353,16 @@ TEST_F(RespKeyspacesTest, ACommandThatDeletesLeavesWhatHasExpired) {
   Ask("SET e:b v");
   EXPECT_EQ(":2\r\n", Ask("DEL s/a s/b e:a e:b"));
   EXPECT_EQ("a,1,1;", store_.Dump("shop.session"));
+}
+
+TEST_F(RespKeyspacesTest, AKeyOfAPrefixIsListedAsCommandsFindItsRow) {
+  MakeNumbers({{"00000", "1"}, {"00042", "2"}});
+  EXPECT_EQ("*2\r\n$1\r\n0\r\n*2\r\n$3\r\nn:0\r\n$4\r\nn:42\r\n", Ask("SCAN 0 MATCH n:*"));
+  EXPECT_EQ("*1\r\n$4\r\nn:42\r\n", Ask("KEYS n:42"));
+  MakeItems({{"a", "1"}, {"p/1", "2"}});
+  EXPECT_EQ("*2\r\n$1\r\n0\r\n*1\r\n$3\r\ni:a\r\n", Ask("SCAN 0 MATCH i:*"))
+      << "i:p/1 is the key of a row of t";
+  EXPECT_EQ("*2\r\n$5\r\ni:p/1\r\n$5\r\ni:p/2\r\n", Ask("KEYS i:p/*"));
 }
 
 TEST_F(RespKeyspacesTest, AConditionOnAColumnThatIsNotThereSaysWhereItMayBe) {

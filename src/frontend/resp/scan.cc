@@ -95,6 +95,13 @@ bool HasExpired(const RespCall& call, const RespScannedRows::Row& row) {
   return keyspace::ExpiryFromCell(Value(std::string_view(*row[0]))) <= call.keyspaces->NowMs();
 }
 
+/// The text of an integer as a key has it: a column with ZEROFILL shows zeros before it.
+std::string_view WithoutZeros(std::string_view text) {
+  const size_t first = text.find_first_not_of('0');
+  if (first != std::string_view::npos) return text.substr(first);
+  return text.substr(0, 1);
+}
+
 /// The key that names the row of a container; without a value: the row has none.
 std::optional<std::string> KeyOfItem(const RespCall& call, const RespScannedRows::Row& row) {
   const keyspace::Container& container = *call.container;
@@ -102,11 +109,12 @@ std::optional<std::string> KeyOfItem(const RespCall& call, const RespScannedRows
   std::string key(call.scan->prefix);
   base::Buffer joined;
   for (const keyspace::KeyPart& part : container.key) {
-    const auto& text = row[begin + part.index_part];
-    if (!text) return std::nullopt;
-    if (container.key.size() == 1) return key + *text;
+    const auto& cell = row[begin + part.index_part];
+    if (!cell) return std::nullopt;
+    const std::string_view text = part.is_integer ? WithoutZeros(*cell) : std::string_view(*cell);
+    if (container.key.size() == 1) return key.append(text);
     if (&part != &container.key.front()) joined.Append(container.separator);
-    keyspace::AppendColumn(Value(std::string_view(*text)), container.separator, joined);
+    keyspace::AppendColumn(Value(text), container.separator, joined);
   }
   return key.append(joined.view());
 }
@@ -131,6 +139,14 @@ std::optional<std::string> KeyOf(const RespCall& call, const RespScannedRows::Ro
     }
   }
   return key;
+}
+
+/// Whether commands take the key for one of the keyspace or table that is scanned: it may begin
+/// with the longer prefix of another keyspace.
+bool MeansItsRow(const RespCall& call, std::string_view key) {
+  const RespScan& scan = *call.scan;
+  return IsOfStore(call) || scan.keyspaces == nullptr ||
+         scan.keyspaces->FindKeyspace(key) == scan.keyspace;
 }
 
 RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Row& row) {
@@ -203,6 +219,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   for (; looked_at < found.rows().size() && steps <= model::kRespMatchStepsMax; ++looked_at) {
     std::optional<std::string> key = KeyOf(call, found.rows()[looked_at]);
     if (!key || !MatchesPattern(scan.pattern, *key, &steps)) continue;
+    if (!MeansItsRow(call, *key)) continue;
     bytes += key->size();
     if (bytes > reply_bytes_max) return Outcome::Fail(ErrorCode::kResultsize);
     keys.push_back(std::move(*key));
@@ -300,6 +317,8 @@ std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* k
   const std::string_view front = LiteralFront(scan.pattern, arena);
   const keyspace::Keyspace* const keyspace =
       keyspaces != nullptr ? keyspaces->FindKeyspace(front) : nullptr;
+  scan.keyspaces = keyspaces;
+  scan.keyspace = keyspace;
   const size_t colon = front.find(':');
   if (keyspace != nullptr) {
     const keyspace::KeyspaceDefinition& definition = *keyspace->definition;

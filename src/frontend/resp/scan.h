@@ -34,6 +34,9 @@ struct RespScan {
   std::string_view space;      ///< Identifies what is scanned: a cursor of another space is not
                                ///< accepted.
   bool lists_nothing = false;  ///< No scanned key can have the type that is asked for.
+  const keyspace::Snapshot* keyspaces = nullptr;  ///< The server's keyspaces; null: it has none.
+  /// The keyspace whose keys are listed; null: those of the store or of a table are.
+  const keyspace::Keyspace* keyspace = nullptr;
 };
 
 /// Takes the options of a command, and the keyspace or table that its pattern names, if it names

@@ -23,8 +23,9 @@ def server(resp_server):
     Container(resp_server, "shop", "items", WHOLE.replace("e BIGINT", "e DECIMAL(20,3)"))
     Container(resp_server, "shop", "pairs", "a VARBINARY(20), b INT, v VARCHAR(20), w VARCHAR(20), PRIMARY KEY (a, b)",
               key="a,b", value="v,w", flags="0", token="0", expiry="0")
+    Container(resp_server, "shop", "numbered", "k INT(5) ZEROFILL PRIMARY KEY, v VARCHAR(20)", flags="0", token="0", expiry="0")
     sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, container) VALUES"
-            " (':1:', 'value', 'items'), ('pair|', 'value', 'pairs'), ('lost:', 'value', 'nowhere')")
+            " (':1:', 'value', 'items'), ('pair|', 'value', 'pairs'), ('number:', 'value', 'numbered'), ('lost:', 'value', 'nowhere')")
     sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, container, read_only) VALUES ('read:', 'value', 'items', 1)")
     sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, db_schema, db_table, db_index, fields, if_absent, read_only)"
             " VALUES ('p/', 'row', 'shop', 'product', NULL, 'name, stock', 'refuse', 0),"
@@ -223,6 +224,17 @@ def test_scan_over_a_prefix(client, server):
     assert scanned(client, "p/*") == {b"p/7", b"p/8"} and scanned(client, "sku=*") == {b"sku=T-7", b"sku=C\\:8"}
     assert client.ask("HGET", "sku=C\\:8", "name") == b"Cup"
     assert client.ask("SCAN", 0, "MATCH", "lost:*").startswith("NOSTORE")
+
+
+def test_a_key_that_is_listed_names_the_row_that_it_is_listed_for(client, server):
+    sql = server.sql("shop")
+    assert client.ask("SET", "number:7", "a") == "OK" and sql.rows("SELECT k FROM numbered") == [(b"00007",)]
+    assert scanned(client, "number:*") == {b"number:7"} == set(client.ask("KEYS", "number:*"))
+    assert client.ask("GET", "number:7") == b"a" and client.ask("GET", "number:00007") is None and client.ask("DEL", "number:7") == 1
+    # Commands take :1:p/7 for a row of product.
+    sql.run("INSERT INTO items (k, v) VALUES ('p/7', 'v'), ('q', 'v')")
+    assert scanned(client, ":1:*") == {b":1:q"} == set(client.ask("KEYS", ":1:*"))
+    assert scanned(client, ":1:p/*") == {b":1:p/7", b":1:p/8"}
 
 
 def test_a_keyspace_comes_and_goes_while_clients_are_connected(client, server):

@@ -289,12 +289,13 @@ TEST_F(CatalogTest, TheLongestPrefixOfAKeyCounts) {
                       {{"PRIMARY", {0}}}},
                      {{"a:", "value", "aaa", "", "", "", "", "insert", "0"},
                       {"a:b:", "row", "", "test", "demo", "by_v", "v, w", "refuse", "1"},
-                      {"c", "value", "nowhere", "", "", "", "", "insert", "0"},
+                      {"c", "value", "nowhere", "", "", "", "", "insert", "2"},
                       {"", "value", "aaa", "", "", "", "", "insert", "0"}});
   const auto snapshot = Read();
   const Keyspace* const item = snapshot->FindKeyspace("a:b");
   ASSERT_NE(nullptr, item);
   EXPECT_EQ(snapshot->Find("aaa"), item->container);
+  EXPECT_FALSE(item->definition->read_only);
   const Keyspace* const row = snapshot->FindKeyspace("a:b:c");
   ASSERT_NE(nullptr, row);
   EXPECT_EQ(KeyspaceDefinition::Kind::kRow, row->definition->kind);
@@ -302,6 +303,7 @@ TEST_F(CatalogTest, TheLongestPrefixOfAKeyCounts) {
   EXPECT_TRUE(row->definition->read_only);
   EXPECT_FALSE(row->definition->inserts);
   EXPECT_EQ(nullptr, snapshot->FindKeyspace("c:1")->container);
+  EXPECT_TRUE(snapshot->FindKeyspace("c:1")->definition->read_only) << "any number but 0 is true";
   EXPECT_EQ(nullptr, snapshot->FindKeyspace("b:1")) << "an empty prefix means nothing";
   EXPECT_EQ(nullptr, snapshot->FindKeyspace(""));
 }

@@ -175,7 +175,7 @@ void TakeKeyspaces(std::vector<Row>& rows, std::vector<KeyspaceDefinition>* keys
     one.index = std::move(row[5]);
     one.fields = SplitNames(row[6], kFieldSeparators);
     one.inserts = row[7] != "refuse";
-    one.read_only = row[8] == "1";
+    one.read_only = !row[8].empty() && row[8] != "0";  // Any other number is true in SQL.
     if (row.size() > 9) one.expires = std::move(row[9]);
   }
 }

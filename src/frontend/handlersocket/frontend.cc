@@ -146,9 +146,10 @@ exec::Frontend::Step HandlerSocketFrontend::ParseTokenLine(const TokenLine& line
         may_be_token ? handlersocket::WordValue(line.token, arena) : model::Value();
     return ParseGroup({line.request, size, &token}, input, arena, item);
   }
-  if (line.request == "?" || line.request == "!") {
+  const std::string_view verb = line.request.substr(0, line.request.find('\t'));
+  if (verb == "?" || verb == "!") {
     const model::Value token = handlersocket::WordValue(line.token, arena);
-    const bool is_ready = PrepareTokenQuestion(token, /*fences=*/line.request == "!", arena, item);
+    const bool is_ready = PrepareTokenQuestion(token, /*fences=*/verb == "!", arena, item);
     return {Parsed::kItem, is_ready ? size : 0};
   }
   const bool opens = !PrepareOnceRequest(line, arena, item);

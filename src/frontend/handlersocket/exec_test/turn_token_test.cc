@@ -52,6 +52,19 @@ class TurnTokenTest : public TurnFixture {
 
 TEST_F(TurnTokenTest, RepeatedRequestIsAnsweredFromItsToken) { ExpectToTakeOnce(Connect()); }
 
+TEST_F(TurnTokenTest, WhatStandsBehindAQuestionAboutATokenIsIgnored) {
+  Peer& peer = Connect();
+  for (const auto& [line, reply] :
+       {std::pair("T\ta\t?\n", "0\t2\tunknown\t0\n"),
+        std::pair("T\ta\t?\tx\n", "0\t2\tunknown\t0\n"),
+        std::pair("T\ta\t!\tx\n", "0\t2\tnever\t0\n"), std::pair("T\ta\t?x\n", "2\t1\tcmd\n")}) {
+    SendTokened(peer, line);
+    Run();
+    EXPECT_EQ(reply, peer.TakeReplies()) << line;
+    NextTurn();
+  }
+}
+
 // An absent row locks nothing in InnoDB: between the look and the request another session may keep
 // the token.
 TEST_F(TurnTokenTest, TokenThatAnotherSessionKeepsMeanwhileIsNotOverwritten) {

@@ -46,8 +46,8 @@ inline constexpr std::string_view kRespLongKeysPattern =
 static_assert(model::kRespKeysPatternBytesMax == 128, "kRespLongKeysPattern names the limit");
 inline constexpr std::string_view kRespNoCluster = "ERR This instance has cluster support disabled";
 inline constexpr std::string_view kRespNoScripts =
-    "NOTSERVED Lua is not run: a few scripts of locks and caches are served (docs/RESP.md), else "
-    "use MULTI with ROW.REQUIRE or WATCH";
+    "NOTSERVED Lua is not run, except a few scripts of locks and caches (docs/RESP.md): use MULTI "
+    "with ROW.REQUIRE or WATCH";
 
 /// How many numbers commands have: those of RespCommands(), and 0 for all others.
 inline constexpr uint32_t kRespCommandNumbers = 251 + 1;

@@ -125,5 +125,5 @@ def test_a_table_of_the_library_that_is_gone():
         rows = [of_account(None, requests, requests, plugin=plugin) for requests in (0, 100)]
         text = two(rows[:1], rows[1:], {}, plugin, gone=[table])
         assert f"100 of 100 requests over {plugin} were answered with an error" in text and f"the table {table}, by which" in text
-        assert "is not there: mariadb (MySQL: mysql) < /usr/share/rowsocket/" in text and "; else the answer itself says" in text
+        assert "is not there: mariadb (MySQL: mysql) < /usr/share/rowsocket/" in text and "; otherwise the answer itself says" in text
         assert table not in two(rows[:1], rows[1:], {}, plugin) and two(rows[:1], rows[:1], {}, plugin, gone=[table]) == ""

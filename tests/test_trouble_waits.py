@@ -98,7 +98,7 @@ def of_rows(holders, version=MARIADB, **server):
 def test_what_is_said_of_a_deadlock():
     locked = [trx(number, "LOCK WAIT", deadlock=True, query="UPDATE t") for number in (39, 40, 41)]
     text = of_rows([*locked[:2], *(trx(number) for number in range(4))])
-    assert "connection 39 of SQL (u@h) is in a deadlock, since 90 s at most" in text and "innodb_deadlock_detect is OFF" in text
+    assert "connection 39 of SQL (u@h) has been in a deadlock for 90 s at most" in text and "innodb_deadlock_detect is OFF" in text
     assert "KILL 39 ends it; SET GLOBAL innodb_deadlock_detect = ON lets InnoDB end the next ones" in text and "KILL 40 ends" in text
     assert "or KILL 1 " in text and "or KILL 3" not in text
     assert "SET GLOBAL innodb_deadlock_detect = ON ends it, as it will the next ones; otherwise KILL 39" in of_rows(locked, MYSQL)

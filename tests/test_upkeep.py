@@ -15,7 +15,7 @@ pytestmark = pytest.mark.once("starts no server")
 
 
 class Cursor:
-    """Answers a statement by the first of `answers` of which a word is in it; else with a row of 1."""
+    """Answers a statement by the first of `answers` of which a word is in it; otherwise with a row of 1."""
 
     def __init__(self, answers):
         self.answers = answers

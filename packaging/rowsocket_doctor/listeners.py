@@ -133,7 +133,7 @@ def find_nobody(machine, name):
     if machine.options.is_on("wsrep_on"):  # Otherwise the statement would run on every node of the cluster.
         statement = f"SET SESSION wsrep_on = OFF; {statement}"
     machine.find(f"nobody listens on {name}" + (f"; the error log says: {reason}" if reason else ""),
-                 f"{server.restart}, where the server was started before Rowsocket was installed; else\n"
+                 f"{server.restart}, where the server was started before Rowsocket was installed; otherwise\n"
                  f"    {server.client} -e \"{statement}; SHOW WARNINGS\" says why, and the error log: "
                  f"{machine.how_to_read_the_error_log()}")
 
@@ -167,7 +167,8 @@ def client_sees(name, address, question, wanted, options):
     accounts = options.is_on(f"{plugin}_accounts")
     heard = ask(address, question)
     if heard.trouble == REFUSED:
-        return "nobody listens: restart the server, where it was started before the port was set; else rowsocket-doctor says why"
+        return ("nobody listens: restart the server, where it was started before the port was set; otherwise rowsocket-doctor says"
+                " why")
     if heard.trouble in (CLOSED, SILENT) and wanted:
         return f"nobody is served: it {heard.trouble}"
     if heard.trouble not in ("", CLOSED, SILENT):

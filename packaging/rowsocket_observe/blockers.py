@@ -68,7 +68,7 @@ WHERE {SESSIONS} ORDER BY seconds DESC"""
 HARMLESS = ("MDL_INTENTION_EXCLUSIVE",)
 HARMFUL_TO_DDL = ("MDL_SHARED", "MDL_SHARED_HIGH_PRIO", "MDL_SHARED_READ", "MDL_SHARED_WRITE", "MDL_SHARED_UPGRADABLE")
 # Where nobody says who holds a lock of a table: statements that lock one for as long as they run, and transactions, which keep
-# the locks of their statements. These harm nobody but such a statement, and who waits behind it.
+# the locks of their statements. These harm nobody but such a statement, and sessions that queue after it.
 TABLE_METADATA = "table metadata lock"
 DDL = re.compile(r"\s*(?:/\*.*?\*/\s*)*(?:SET\s+STATEMENT\b.*?\bFOR\s+)?"
                  r"(?:ALTER|CREATE|DROP|FLUSH|LOCK|OPTIMIZE|RENAME|REPAIR|TRUNCATE)\b", re.IGNORECASE | re.DOTALL)
@@ -133,7 +133,8 @@ def _in_a_deadlock(waits):
 
 def of_rows(connection, version, ends_deadlocks=True):
     """Transactions that hold rows for which others wait: thread, seconds, waits, query, user; deadlock, where they wait for
-    one another and the server does not end that. Who waits behind them is left out, although others wait for it, too."""
+    one another and the server does not end that. Sessions that queue after them are left out, although
+    others wait for these, too."""
     is_mariadb = "MariaDB" in version
     found = _rows(connection, MARIADB_ROWS if is_mariadb else MYSQL_ROWS) or []
     holders = [one for one in found if one["state"] != "LOCK WAIT"]

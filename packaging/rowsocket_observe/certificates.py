@@ -16,5 +16,5 @@ def the_certificate_ends(look):
     when = f"ends in {left / DAY_S:.1f} days" if left > 0 else f"has ended {-left / DAY_S:.1f} days ago"
     yield (f"the server's certificate, which clients of {', '.join(plugins)} get, {when}: clients that check it cannot"
            " connect after that",
-           "lay a new one where ssl_cert and ssl_key say, and FLUSH SSL (MySQL: ALTER INSTANCE RELOAD TLS); connections stay"
+           "put a new one where ssl_cert and ssl_key say, and FLUSH SSL (MySQL: ALTER INSTANCE RELOAD TLS); connections stay"
            " open")

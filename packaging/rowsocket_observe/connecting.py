@@ -19,10 +19,10 @@ SESSION = ("SET SESSION lock_wait_timeout = 1, sql_mode = '' /*M!100100 , max_st
 
 
 def add_options(parser):
-    parser.add_argument("--socket", help=f"UNIX socket of the server; default: that of the option file, else {SOCKET}")
+    parser.add_argument("--socket", help=f"UNIX socket of the server; default: that of the option file, otherwise {SOCKET}")
     parser.add_argument("--host", help="TCP instead of the UNIX socket")
-    parser.add_argument("--port", type=int, help="TCP instead of the UNIX socket; default: that of the option file, else 3306")
-    parser.add_argument("--user", help="default: that of the option file, else the user of this process")
+    parser.add_argument("--port", type=int, help="TCP instead of the UNIX socket; default: that of the option file, otherwise 3306")
+    parser.add_argument("--user", help="default: that of the option file, otherwise the user of this process")
     parser.add_argument("--defaults-file", metavar="FILE",
                         help="an option file with [client]: user, password, socket, host, port, ssl-ca; a password on the"
                         " command line could be read by everybody on this machine")

@@ -11,24 +11,24 @@ REFUSED_PER_SECOND = 1  # requests that get one and the same error
 # counter is here, in CLIENTS_ERRORS or in USUAL_ERRORS.
 ERRORS = {
     "errors_denied": "an account may not do what its client asks: GRANT it, or give the client another account",
-    "errors_unauth": "clients send a wrong secret or password: lay the right one where they read it",
-    "errors_account_rate": "an account asks more than its limit: raise *_account_requests_per_second, or ask less",
+    "errors_unauth": "clients send a wrong secret or password: put the right one where they read it",
+    "errors_account_rate": "an account sends more requests than its limit: raise *_account_requests_per_second, or send fewer",
     "errors_lock_tables": "tables are locked (FLUSH TABLES WITH READ LOCK, LOCK TABLES, DDL) or the server is read_only",
     "errors_readonly": "clients write to the port that only reads: give them the port of writes",
-    "errors_open_table": "clients ask for tables that there are not",
-    "errors_fld": "clients ask for columns that there are not: as a rule the table has been changed",
-    "errors_idxnum": "clients ask for an index that there is not: as a rule the table has been changed",
+    "errors_open_table": "clients ask for tables that do not exist",
+    "errors_fld": "clients ask for columns that do not exist: as a rule the table has been changed",
+    "errors_idxnum": "clients ask for an index that does not exist: as a rule the table has been changed",
     "errors_offline": "the server's offline_mode is ON: SET GLOBAL offline_mode = OFF serves requests again",
-    "errors_needtls": "clients speak plainly where TLS is asked for: let them use TLS, or change *_ssl",
+    "errors_needtls": "clients speak without TLS where it is required: let them use TLS, or change *_ssl",
     "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
     "errors_resultsize": "replies are larger than *_reply_max_bytes: ask for less at a time, or raise it",
     "errors_token_table": "the table rowsocket.tokens is not there, or not as it should be: mariadb (MySQL: mysql) <"
                           " /usr/share/rowsocket/rowsocket_tokens.sql makes it",
-    "errors_trigger": "the table has a trigger for what clients ask: DROP TRIGGER, or let them write the table through SQL",
+    "errors_trigger": "the table has a trigger for what clients do: DROP TRIGGER, or let them write the table through SQL",
     "errors_versioned": "the table is system-versioned: let clients write it through SQL, or ALTER TABLE ... DROP SYSTEM"
                         " VERSIONING",
     "errors_unserved": "the library does not do this in this server: let clients use SQL for it (MYSQL.md)",
-    "errors_unavailable": "H says so where the server does not take the finds or writes of which it asks, as it should where the"
+    "errors_unavailable": "H says so where the server does not take the finds or writes that it asks about, as it should where the"
                           " server is read_only; otherwise a replica is behind, or has stopped: SHOW REPLICA STATUS",
     "errors_killed": "somebody, or a program that ends statements (pt-kill), uses KILL on the library's threads: let it leave out"
                      " the users handlersocket, memcached and resp of SHOW PROCESSLIST",
@@ -167,7 +167,7 @@ def _table_is_gone(look, plugin):
     if table not in look.now.gone:
         return ""
     return (f"the table {table}, by which {serves} are served, is not there: mariadb (MySQL: mysql) < /usr/share/rowsocket/{script}"
-            " makes it; else ")
+            " makes it; otherwise ")
 
 
 def requests_for_a_table_fail(look):

@@ -220,9 +220,8 @@ def batches_stand_still(look):
 
 
 def _most_goes_to(look, plugin, turns):
-    """For the end of a sentence: the index and the account of the plugin's that most rows are read for, where these are many
-    for each of its long turns, else those that took most of the time, which is also that of requests that wait for a turn;
-    empty: none is known."""
+    """For the end of a sentence: the plugin's index and account for which most rows are read, where these are many for each of
+    its long turns; otherwise those that took most of the time, in which requests also wait for a turn; empty: none is known."""
     def most(column):
         for before, now, name_of in ((look.before.tables, look.now.tables, rates.index_of),
                                      (look.before.accounts, look.now.accounts, rates.account_of)):
@@ -273,7 +272,7 @@ def turns_are_long(look):
                    " pages that are not in the buffer pool: look at innodb_buffer_pool_size and Innodb_buffer_pool_reads, and give"
                    " scans a connection, or a time, of their own; with SET GLOBAL long_query_time = 0.02 and slow_query_log ON the"
                    " log names the clients")
-        # Behind slow commits requests wait for the end of a batch, and not for a thread.
+        # While commits are slow, requests wait for the end of a batch, not for a thread.
         elif means.get("queue", 0) >= SLOW_QUEUE_US and means.get("commit", 0) < SLOW_COMMIT_US:
             yield (f"requests over {plugin} wait {means['queue'] / 1000:.0f} ms before they are executed",
                    f"the processor is busy, or there are too few threads: top, {plugin}_threads")

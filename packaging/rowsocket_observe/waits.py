@@ -1,13 +1,14 @@
 """Locks for which the library's threads wait: of rows, of tables, and of whole tables of engines that lock no rows."""
 from rowsocket_observe import blockers, rates
 
-LANE_NEAR_LIMIT_SHARE = 0.9  # of the lock wait threads, that are at work
+LANE_NEAR_LIMIT_SHARE = 0.9  # of the lock wait threads are at work
 LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way out
 
 SHORT_TRANSACTIONS = (
     "short transactions of SQL take turns at these rows, and another one would hold them next: LOCK_WAITS of ROWSOCKET_HOT_ROWS"
     " names the rows; let the application change them in fewer statements, as its last ones before COMMIT, or over the port")
-# A query for the sessions that may hold rows, for servers that show no locks: it leaves out who waits, and the library's threads.
+# A query for the sessions that may hold rows, for servers that show no locks: it leaves out the library's threads, and
+# sessions that wait.
 HOLDERS = (
     "SELECT t.trx_mysql_thread_id, t.trx_started, p.user, p.info FROM information_schema.INNODB_TRX t LEFT JOIN"
     " information_schema.PROCESSLIST p ON p.id = t.trx_mysql_thread_id WHERE t.trx_state <> 'LOCK WAIT' AND t.trx_rows_locked > 0"
@@ -45,12 +46,12 @@ def _end_of_deadlock(look, one):
 def _of_a_holder(look, one):
     """(what it does, what to do) of a transaction that holds rows."""
     if not int(one["thread"] or 0):
-        return (f"a transaction that XA has prepared holds rows for which {one['waits']} wait, since {one['seconds']} s, and its"
-                " session has gone", "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
+        return (f"a transaction of {one['seconds']} s that XA has prepared holds rows for which {one['waits']} wait, and its session"
+                " has gone", "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
     query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
     who = f"connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
     if one.get("deadlock"):
-        return (f"{who} is in a deadlock, since {one['seconds']} s at most: it holds rows for which {one['waits']} wait, and waits"
+        return (f"{who} has been in a deadlock for {one['seconds']} s at most: it holds rows for which {one['waits']} wait, and waits"
                 f" for these; innodb_deadlock_detect is OFF, so that only innodb_lock_wait_timeout ends it; {query}",
                 blockers.end_of(one, _end_of_deadlock(look, one)))
     return (f"{who} holds rows for which {one['waits']} wait, in a transaction of {one['seconds']} s; {query}",

@@ -400,7 +400,7 @@ def test_a_table_that_is_changed_while_clients_use_it(make_server):
     reader, index, values = server.hs_rd().opened("d", "t", "by_x", "x"), writer(server), itertools.count(1)
     with busy(lambda: reader.find("=", [1])), busy(lambda: index.update("=", [1], [next(values)])):
         sql.run("ALTER TABLE d.t DROP INDEX by_x")
-        says(server, "were answered idxnum in the last", ", at d.t by_x", "clients ask for an index that there is not")
+        says(server, "were answered idxnum in the last", ", at d.t by_x", "clients ask for an index that does not exist")
         sql.run("CREATE TRIGGER d.tr BEFORE UPDATE ON d.t FOR EACH ROW SET NEW.x = 1")
         says(server, "were answered trigger in the last", ", at d.t PRIMARY", "the table has a trigger")
 

@@ -47,7 +47,7 @@ wait_for() {
     ((SECONDS - started < limit)) || die "not within $limit s: $what; see $dir/*/error.log"
     if ((SECONDS - started >= beat + 5)); then
       beat=$((SECONDS - started))
-      say "  waiting since $beat s: $what"
+      say "  waiting for $beat s: $what"
     fi
     sleep 0.1
   done

@@ -241,7 +241,7 @@ wait_until_ready() {
     fi
     if ((SECONDS - started >= beat + 5)); then
       beat=$((SECONDS - started))
-      say "  waiting for the server since $beat s (a crash recovery can take a while)"
+      say "  waiting for the server for $beat s (a crash recovery can take a while)"
     fi
     sleep 0.03
   done

@@ -57,4 +57,4 @@ def write_or_check(mode, path, rewrite):
         path.write_text(wanted, encoding="utf-8")
     elif document != wanted:
         command = " ".join(["--document" if word == "--check" else word for word in sys.argv])
-        sys.exit(f"{path} is behind its table in spec/; run: {command}")
+        sys.exit(f"{path} is out of date, because its table in spec/ has changed; run: {command}")

@@ -475,5 +475,5 @@ def test_large_replies():
         return found(counters={"bytes_sent": sent}, now={"tables": [
             {"plugin": "handlersocket", "table_schema": "d", "table_name": "t", "index_name": "PRIMARY", "requests": rows, "writes": 0,
              "rows_read": rows, "rows_changed": 0, "errors": 0, "lock_waits": 0, "time_us": 1000 * rows}]})
-    assert "sends 80 MB/s, 8000 kB for each row in the mean; requests take longest by index d.t PRIMARY" in sends(800_000_000, 100)
+    assert "sends 80 MB/s, 8000 kB for each row on average; requests take longest by index d.t PRIMARY" in sends(800_000_000, 100)
     assert sends(800_000_000, 100_000) == "" and sends(80_000_000, 10) == ""

@@ -48,7 +48,7 @@ def test_long_turns_of_a_verb_that_is_seldom():
         return found(now={"latencies": [*latency(6000, execute=50), *latency(900, "update", execute=1000),
                                         *latency(deletes, "delete", execute=execute)]})
     text = said(20, 70_000)
-    assert "a turn over handlersocket with delete executes for 70 ms in the mean, 20 of them in the last 10 s" in text
+    assert "a turn over handlersocket with delete executes for 70 ms on average, 20 of them in the last 10 s" in text
     assert "a foreign key's cascade" in text
     assert said(3, 400_000) == "" and said(20, 15_000) == "" and said(20, 25_000) == "", "few, short, or of little time"
 
@@ -76,7 +76,7 @@ def test_the_index_of_long_turns_is_not_that_of_requests_that_wait():
             reading.counters["resp"] = {}
         return " ".join(f"{wrong}: {mend}" for wrong, mend in trouble.what_is_wrong(one))
     text = said("mget", 400_000)
-    assert "with mget executes for 30 ms in the mean, 40 of them" in text and "requests of very many keys" in text
+    assert "with mget executes for 30 ms on average, 40 of them" in text and "requests of very many keys" in text
     assert "; most rows are read by index d.store PRIMARY (40000 a second), and for account -: " in text
     waits = "; most time goes to index d.waits PRIMARY (8.1 ms a request), and to account -: "
     assert waits in said("mget", 500), "their rows are few, and their pages not in memory"

@@ -17,8 +17,8 @@ WRONG_SECRET = ("ERRORS of ROWSOCKET_CONNECTIONS names those that send a wrong s
                 " secret, or somebody guesses")
 OF_AN_ACCOUNT = ("the error log says which for each: with MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR or MAX_STATEMENT_TIME nobody"
                  " gets in (ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0; {plugin}_account_requests_per_second limits requests);"
-                 " MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR ask for connections that are kept; otherwise the account"
-                 " is locked, or its password has expired")
+                 " with MAX_USER_CONNECTIONS and MAX_CONNECTIONS_PER_HOUR clients have to keep their connections; otherwise the"
+                 " account is locked, or its password has expired")
 # MySQL counts no refusals by their reason; its error log can be asked.
 MYSQL_REFUSALS = """SELECT data FROM performance_schema.error_log WHERE logged > NOW(6) - INTERVAL 30 SECOND
  AND data LIKE '%rowsocket: a login of %' ORDER BY logged DESC LIMIT 1000"""

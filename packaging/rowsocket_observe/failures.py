@@ -16,8 +16,8 @@ ERRORS = {
     "errors_lock_tables": "tables are locked (FLUSH TABLES WITH READ LOCK, LOCK TABLES, DDL) or the server is read_only",
     "errors_readonly": "clients write to the port that only reads: give them the port of writes",
     "errors_open_table": "clients ask for tables that do not exist",
-    "errors_fld": "clients ask for columns that do not exist: as a rule the table has been changed",
-    "errors_idxnum": "clients ask for an index that does not exist: as a rule the table has been changed",
+    "errors_fld": "clients ask for columns that do not exist: usually the table has been changed",
+    "errors_idxnum": "clients ask for an index that does not exist: usually the table has been changed",
     "errors_offline": "the server's offline_mode is ON: SET GLOBAL offline_mode = OFF serves requests again",
     "errors_needtls": "clients speak without TLS where it is required: let them use TLS, or change *_ssl",
     "errors_galera": "the cluster does not replicate the table's engine, or wsrep_on is OFF: CLUSTERS.md",
@@ -184,5 +184,5 @@ def requests_for_a_table_fail(look):
     for errors, asked, name in sorted(tables, reverse=True):
         yield (f"{errors} of {asked} requests over {plugin} for {name} were answered with an engine's error in the last"
                f" {look.seconds:.0f} s{_client_of_most_errors(look, plugin)}",
-               "the answer's number says what is wrong (`perror NUMBER`), as a rule values that a column does not take: 1264 is out"
+               "the answer's number says what is wrong (`perror NUMBER`), usually values that a column does not take: 1264 is out"
                " of its range, 1048 a NULL, 1366 bytes that are not of its character set")

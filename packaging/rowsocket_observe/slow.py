@@ -19,7 +19,7 @@ def requests_are_slow(look):
         count = look.moved(plugin, "slow_requests")
         if count:
             yield (f"{count} requests over {plugin} took longer than long_query_time{named} in the last {look.seconds:.0f} s",
-                   ("so short a long_query_time makes nearly each request a slow one, in the slow query log and in SLOWLOG: SET"
+                   ("so short a long_query_time makes nearly every request a slow one, in the slow query log and in SLOWLOG: SET"
                     " GLOBAL long_query_time = 1, for example; " if is_short else "")
                    + "the slow query log has each, with its waits and rows, where slow_query_log is ON")
 

@@ -42,26 +42,26 @@ REOPENED_PER_SECOND = 20  # tables, because the cache of open ones is full
 COUNTED = {
     "commit_failures": (
         0, "{count} commits over {plugin} have failed",
-        "the error log says why: as a rule the disk is full, or the binary log cannot be written"),
+        "the error log says why: usually the disk is full, or the binary log cannot be written"),
     "connections_refused": (
         0, "{plugin} has turned {count} connections away",
-        "raise {plugin}_connections_max and open_files_limit, or look in ROWSOCKET_CONNECTIONS who has so many"),
+        "raise {plugin}_connections_max and open_files_limit, or look up in ROWSOCKET_CONNECTIONS who has so many"),
     "connections_lost": (
         0, "{plugin} has closed {count} connections without an answer",
         "the error log says why; for memory, raise {plugin}_memory_max_bytes"),
     "tls_failed": (
         TLS_FAILED_PER_SECOND, "{count} TLS handshakes with {plugin} have failed",
-        "the error log says why: as a rule a certificate that has expired, another authority's, or clients that go away before"
+        "the error log says why: usually a certificate that has expired, another authority's, or clients that go away before"
         " the end"),
     "plain_refused": (
         0, "{plugin} has refused {count} connections without TLS",
         "let the clients use TLS, or set {plugin}_ssl = ON, which takes both, in an option file, and start the server again"),
     "connections_timed_out": (
-        TIMED_OUT_PER_SECOND, "{plugin} has closed {count} connections, because nothing came, or no login,",
+        TIMED_OUT_PER_SECOND, "{plugin} has closed {count} connections, because their clients sent nothing, or did not log in,",
         "let clients close what they do not use, or raise {plugin}_timeout and {plugin}_auth_timeout"),
     "batch_retries": (
         RUN_AGAIN_PER_SECOND,
-        "{count} batches over {plugin} ran again, as a rule because transactions of SQL lock the same rows in another order,",
+        "{count} batches over {plugin} ran again, usually because transactions of SQL lock the same rows in another order,",
         "let transactions lock rows in the order of their keys; SHOW ENGINE INNODB STATUS has the last deadlock; in MySQL, "
         "where that one is old, writes that seldom change a row make batches run again, which costs little"),
     "conflicts": (
@@ -173,7 +173,7 @@ def _commits_are_delayed(look, mean_us):
 def commits_are_slow(look):
     for plugin, means in look.phases():
         if means.get("commit", 0) >= SLOW_COMMIT_US:
-            yield (f"a commit over {plugin} takes {means['commit'] / 1000:.0f} ms in the mean",
+            yield (f"a commit over {plugin} takes {means['commit'] / 1000:.0f} ms on average",
                    _commits_are_delayed(look, means["commit"])
                    or "the disk (iostat -x 1), a replica that acknowledges late (rpl_semi_sync_*), or a backup that holds"
                    " commits")
@@ -249,7 +249,7 @@ def _long_verb(look, plugin):
     if not verbs:
         return "", 0
     mean_us, count, verb = max(verbs)
-    return (f"a turn over {plugin} with {verb} executes for {mean_us / 1000:.0f} ms in the mean, {count} of them in the last"
+    return (f"a turn over {plugin} with {verb} executes for {mean_us / 1000:.0f} ms on average, {count} of them in the last"
             f" {look.seconds:.0f} s, while other clients of its worker wait", count if verb in READ_MANY_ROWS else 0)
 
 
@@ -265,7 +265,7 @@ def turns_are_long(look):
         is_long = means.get("execute", 0) >= SLOW_EXECUTE_US
         long_verb, turns = _long_verb(look, plugin)
         if is_long or long_verb:
-            yield ((f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms in the mean" if is_long else long_verb)
+            yield ((f"a turn over {plugin} executes for {means['execute'] / 1000:.0f} ms on average" if is_long else long_verb)
                    + _most_goes_to(look, plugin, turns),
                    _few_threads_in_innodb(look)
                    + "scans and long ranges, requests of very many keys, changes of which a foreign key's cascade makes many, or"
@@ -279,7 +279,7 @@ def turns_are_long(look):
     busy = sum(row["count"] for row in look.now.connections if row["state"] == rates.UNKNOWN_STATE)
     if busy and not any(batches_stand_still(look)) and not look.now.waits:
         yield (f"{busy} connections have a worker that is in a turn of more than 0.1 s",
-               "SHOW PROCESSLIST names the worker's table; as a rule somebody scans")
+               "SHOW PROCESSLIST names the worker's table; usually somebody scans it")
 
 
 def one_client_asks_for_most(look):
@@ -357,7 +357,8 @@ def a_row_is_hot(look):
             merged = int(hottest["merged"]) / max(1, int(hottest["requests"]))
             yield (f"{share:.0%} of what is asked of the hot rows over {plugin} is for one: {hottest['table_schema']}."
                    f"{hottest['table_name']} {hottest['index_name']} {hottest['key_text']}; {merged:.0%} of it is merged",
-                   "in a flash sale that is as it should be; otherwise find who asks, and let them keep the row for a moment"
+                   "in a flash sale that is as it should be; otherwise find the clients that ask, and let them keep the row for a"
+                   " moment"
                    if merged > 0.5 else _why_unmerged(look, plugin))
 
 

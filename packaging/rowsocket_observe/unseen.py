@@ -2,8 +2,8 @@
 from rowsocket_observe import replicas
 from rowsocket_observe.reading import PLUGINS
 
-MAKE_ROOM = "where it is for want of room: df -h on tmpdir, in which the server keeps temporary tables"
-LET_GO = "where it is locked, SHOW FULL PROCESSLIST shows whose connection has LOCK TABLES, or an ALTER under way, for long"
+MAKE_ROOM = "if there is no room for it: df -h on tmpdir, in which the server keeps temporary tables"
+LET_GO = "if a table is locked, SHOW FULL PROCESSLIST shows whose connection has had LOCK TABLES, or an ALTER, under way for long"
 # By the name of a part of a reading that is in a table.
 UNREAD = {"upkeep": "expired rows, or rowsocket.tokens,", "limits": "limits of accounts, in mysql.user,"}
 
@@ -18,7 +18,7 @@ def a_plugin_is_missing(look):
     by_file = any(plugin not in installed for plugin in look.now.counters)
     for plugin in PLUGINS:
         if plugin not in look.now.counters and (by_file or plugin in installed):
-            yield (f"{plugin} is not loaded, although other plugins of the library are: as a rule something else had its port"
+            yield (f"{plugin} is not loaded, although other plugins of the library are: usually something else had its port"
                    " when the server started, or one of its variables has a value that it cannot take",
                    "the error log says why, at the server's start; then "
                    + replicas.on_this_node(look, f"INSTALL PLUGIN {plugin} SONAME 'rowsocket.so'"))

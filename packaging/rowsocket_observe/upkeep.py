@@ -179,5 +179,5 @@ def tokens_stay(look):
     if still and oldest > 2 * ttl + LATE_S and newest <= LATE_S:
         yield (f"rowsocket.tokens grows: its oldest row is {oldest} s old, and tokens are kept for {ttl} s; new ones come, and"
                " old ones do not go",
-               "is the index `created` there (rowsocket_tokens.sql), and nothing that locks the rows? DELETE FROM"
+               "is the index `created` there (rowsocket_tokens.sql), and does nothing lock the rows? DELETE FROM"
                f" rowsocket.tokens WHERE created < UNIX_TIMESTAMP() - {ttl} LIMIT 10000 removes old ones meanwhile")

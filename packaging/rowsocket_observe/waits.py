@@ -16,8 +16,8 @@ HOLDERS = (
 WHO_HOLDS = ("in MariaDB, after INSTALL SONAME 'metadata_lock_info', information_schema.METADATA_LOCK_INFO shows who holds"
              " the lock")
 WHO_HAS_THE_BACKUP_LOCK = (
-    "a backup's connection has it, or an idle one, by FLUSH TABLES WITH READ LOCK: KILL it. MariaDB tells which one, where INSTALL"
-    " SONAME 'metadata_lock_info' was done before: INSTALL waits for this lock, too")
+    "a backup's connection has it, or an idle connection after FLUSH TABLES WITH READ LOCK: KILL that connection. MariaDB tells"
+    " which one it is, if INSTALL SONAME 'metadata_lock_info' was done before: INSTALL waits for this lock, too")
 WHO_HOLDS_IN_MYSQL = "performance_schema.metadata_locks tells who holds the lock"
 SHOWS_NO_LOCKS = "performance_schema is OFF, so that the server does not show who holds what"
 SHOW_LOCKS = "performance_schema = ON in an option file lets the doctor name the holder, from the server's next start on"
@@ -72,7 +72,7 @@ def rows_are_waited_for(look):
     if not look.blockers:
         shown = _shows_locks(look)
         yield (f"{waiting} connections wait for rows that are locked{example}{full}" + ("" if shown else f"; {SHOWS_NO_LOCKS}"),
-               f"{HOLDERS}: the oldest is as a rule the one; KILL its trx_mysql_thread_id, unless that is replication (system user);"
+               f"{HOLDERS}: the oldest is usually the holder; KILL its trx_mysql_thread_id, unless that is replication (system user);"
                " where it is 0, XA RECOVER lists it" + ("" if shown else f"; {SHOW_LOCKS}"))
     deadlocks = [one for one in look.blockers if one.get("deadlock")]
     for one in [one for one in look.blockers if one not in deadlocks][:3] + deadlocks[:2]:

@@ -267,7 +267,7 @@ def test_clients_that_do_not_log_in(make_server):
                 client.recv(1)
             client.close()
     with busy(come_and_wait):
-        says(server, "because nothing came, or no login", "handlersocket_auth_timeout", interval_s=2)
+        says(server, "because their clients sent nothing, or did not log in", "handlersocket_auth_timeout", interval_s=2)
 
 
 def test_a_column_that_is_gone(make_server):

@@ -215,7 +215,7 @@ void ClientTable::Send(Client& client) {
   if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
 }
 
-// What a client in the lane holds was counted when its request went there (MayWait), and stays
+// What a client in the lane holds was counted when its request went there (CountWait), and stays
 // counted until it is back: a thread of the lane may be at work on the request, so that the memory
 // of a client that is closed now would not be free.
 void ClientTable::SendOfAway(Client& client) {
@@ -229,7 +229,7 @@ void ClientTable::SendOfAway(Client& client) {
 
 // Replies that may leave are sent first: they are not held then, and a client that is closed gets
 // them.
-bool ClientTable::MayWait(Client& client, size_t job_bytes) {
+bool ClientTable::CountWait(Client& client, size_t job_bytes) {
   if (!client.turn.may_see_undurable) SendReplies(client);
   return client.connection.CountBuffers(client.frontend->held_bytes() + job_bytes);
 }

@@ -80,7 +80,7 @@ class ClientTable {
   /// Sends the replies that may leave, then counts what the client holds together with the
   /// `job_bytes` of a request that is to wait in the lane. False: that is too much, and the client
   /// is to be lost before the lane has the request.
-  bool MayWait(Client& client, size_t job_bytes);
+  bool CountWait(Client& client, size_t job_bytes);
   /// Sends the replies of a client that is away no more, which is ready if it may have sent more.
   void ComeBack(Client& client);
 

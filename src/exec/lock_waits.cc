@@ -25,7 +25,8 @@ void LockWaits::Start(Client& client, const TurnItem& item) {
   try {
     std::unique_ptr<WaitJob> job = MakeJob(client, item);
     if (job == nullptr) return;
-    if (!clients_.MayWait(client, job->held_bytes())) return clients_.Lose(client, Loss::kBuffers);
+    if (!clients_.CountWait(client, job->held_bytes()))
+      return clients_.Lose(client, Loss::kBuffers);
     client.job = job.get();
     core_.context.lane->Submit(std::move(job));
   } catch (const std::bad_alloc&) {

@@ -16,6 +16,9 @@ enum class RanAlone : uint8_t {
   kCount
 };
 
-constexpr RanAlone Because(engine::NotMergeable reason) { return static_cast<RanAlone>(reason); }
+/// The value of RanAlone for a reason of the engine.
+constexpr RanAlone RanAloneFor(engine::NotMergeable reason) {
+  return static_cast<RanAlone>(reason);
+}
 
 }  // namespace rowsocket::exec

@@ -42,13 +42,13 @@ bool Turn::ExecuteAsOneRow(engine::Session& session, TurnItem& first) {
   if (!first.client->frontend->MayShareRow(first.item, session))
     return ExecuteItem(session, first, false);
   if (row.reason != NotMergeable::kNone) {
-    first.ran_alone = Because(row.reason);
+    first.ran_alone = RanAloneFor(row.reason);
     return ExecuteItem(session, first, false);
   }
   const engine::RowOpening opening = session.BeginRow(*first.item.index, first.item.request);
   if (opening.opened()) return ExecuteItemsOfRow(session, first);
   if (opening.reason != NotMergeable::kNone) {
-    first.ran_alone = Because(opening.reason);
+    first.ran_alone = RanAloneFor(opening.reason);
     if (ConcernsTable(opening.reason)) row.reason = opening.reason;
     return ExecuteItem(session, first, false);
   }
@@ -85,7 +85,7 @@ bool Turn::ExecuteItemsOfRow(engine::Session& session, TurnItem& first) {
       continue;
     if (item != &first) {
       const NotMergeable reason = session.RowTakes(item->item.request);
-      if (item->is_write()) item->ran_alone = Because(reason);
+      if (item->is_write()) item->ran_alone = RanAloneFor(reason);
       if (reason != NotMergeable::kNone) continue;
     }
     if (!ExecuteItem(session, *item, false)) return false;

@@ -168,7 +168,7 @@ TEST_F(TurnMergeTest, RequestsThatCannotBeMergedRunOneByOneAndAreCounted) {
   EXPECT_EQ("0\t1\t1\n", two.TakeReplies());
   EXPECT_EQ("1,13;", store_.Dump("test.p"));
   EXPECT_EQ(0u, Stat(Stat::kMergedRequests));
-  EXPECT_EQ(3u, Unmerged(Because(engine::NotMergeable::kEngine)));
+  EXPECT_EQ(3u, Unmerged(RanAloneFor(engine::NotMergeable::kEngine)));
 }
 
 TEST_F(TurnMergeTest, RequestThatTheRowDoesNotTakeRunsBehindIt) {

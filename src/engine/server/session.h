@@ -71,7 +71,10 @@ class ServerSession final : public Session {
   /// The state of an index in this session.
   IndexState& IndexStateOf(const Index& index);
   Outcome ListColumns(IndexNames* names);
-  Outcome LocksItsRow(IndexState& index, const model::Request& request, bool in_unit, bool* locks);
+  /// Finds whether the request, which is no write, locks its row, and opens its table for that.
+  /// `*locks` stays false for a request outside a unit, or one that names no single row.
+  Outcome FindWhetherItLocks(IndexState& index, const model::Request& request, bool in_unit,
+                             bool* locks);
   Outcome ExecuteOnTable(IndexState& index, const model::Request& request, model::RowSink& sink);
   /// Executes the request on the row that it shares. `*is_done`: whether it has done so.
   Outcome ExecuteOnOpenRow(IndexState& index, const model::Request& request, bool locks,

@@ -37,7 +37,7 @@ Outcome ServerSession::ExecuteOnTable(IndexState& index, const model::Request& r
                                       model::RowSink& sink) {
   bool locks = request.is_write();
   Outcome outcome;
-  if (!locks) outcome = LocksItsRow(index, request, tables_.in_unit(), &locks);
+  if (!locks) outcome = FindWhetherItLocks(index, request, tables_.in_unit(), &locks);
   if (!outcome.ok()) return outcome;
   holds_rows_ = holds_rows_ || locks;
   if (request.shares_row || !open_rows_.empty()) {
@@ -72,7 +72,8 @@ Outcome ServerSession::CloseRowsReachedBy(Index& index, const model::Request& re
   IndexState& index_state = IndexStateOf(index);
   Outcome outcome = writer_.Seal();
   bool locks = request.is_write();
-  if (outcome.ok() && !locks) outcome = LocksItsRow(index_state, request, /*in_unit=*/true, &locks);
+  if (outcome.ok() && !locks)
+    outcome = FindWhetherItLocks(index_state, request, /*in_unit=*/true, &locks);
   if (outcome.ok()) outcome = open_rows_.CloseRowsReachedBy(index_state, request, locks);
   // Whether the request names an open row by another name shows only when its row is opened.
   OpenRow* row = nullptr;

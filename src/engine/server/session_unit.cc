@@ -8,8 +8,8 @@ using model::ErrorCode;
 
 // In a unit that writes, the row by which a request decides must not change before the unit is
 // committed: if it cannot be locked, the request fails.
-Outcome ServerSession::LocksItsRow(IndexState& index, const model::Request& request, bool in_unit,
-                                   bool* locks) {
+Outcome ServerSession::FindWhetherItLocks(IndexState& index, const model::Request& request,
+                                          bool in_unit, bool* locks) {
   if (!in_unit || !request.names_one_row()) return {};
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);

@@ -12,8 +12,8 @@ namespace rowsocket::exec {
 namespace {
 
 /// Whether requests that give way are now answered, and no longer executed. A request that gives
-/// way to a DDL statement is executed kBackOffsMax times. Units that have met a row lock while they
-/// held rows of their own are executed for as long as a wait for a row takes, and at least
+/// way to a DDL statement is executed kGiveWayTriesMax times. Units that have met a row lock while
+/// they held rows of their own are executed for as long as a wait for a row takes, and at least
 /// kUnitMetLocksMax times, so that each lock that a unit may need can be the one that it waits for
 /// first.
 bool IsOver(const WaitJobs& left, int64_t tries, int64_t waited_ms,
@@ -21,7 +21,7 @@ bool IsOver(const WaitJobs& left, int64_t tries, int64_t waited_ms,
   const bool all_wait_for_rows = std::all_of(left.begin(), left.end(), [](const auto& job) {
     return job->outcome.error.code == model::ErrorCode::kLockWait;
   });
-  if (!all_wait_for_rows) return tries >= model::kBackOffsMax;
+  if (!all_wait_for_rows) return tries >= model::kGiveWayTriesMax;
   return tries >= int64_t{model::kUnitMetLocksMax} && waited_ms >= session.row_wait_ms();
 }
 
@@ -70,7 +70,7 @@ void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, Wai
 bool WaitLane::Pause(engine::Session& session) {
   session.ReleaseTables();
   base::MutexLock lock(mutex_);
-  return !stops_.WaitFor(lock, std::chrono::milliseconds(model::kBackOffMs),
+  return !stops_.WaitFor(lock, std::chrono::milliseconds(model::kGiveWayPauseMs),
                          [this]() REQUIRES(mutex_) { return stopping_; });
 }
 

@@ -115,9 +115,9 @@ inline constexpr int64_t kConflictRetryMsMax = 5000;
 /// The longest pause before a batch that lost its rows to other nodes is run again.
 inline constexpr int64_t kConflictPauseMsMax = 20;
 /// How many times a request in the wait lane is executed that gives way to a DDL statement.
-inline constexpr uint32_t kBackOffsMax = 2000;
+inline constexpr uint32_t kGiveWayTriesMax = 2000;
 /// How long a request in the wait lane pauses when it gives way.
-inline constexpr uint32_t kBackOffMs = 5;
+inline constexpr uint32_t kGiveWayPauseMs = 5;
 /// Time without work after which a worker, or its executor, closes its tables, so that no session
 /// waits for them.
 inline constexpr int kReleaseTablesMs = 10;

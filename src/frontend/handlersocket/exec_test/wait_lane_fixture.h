@@ -98,7 +98,7 @@ class WaitLaneTest : public ::testing::Test {
     return job;
   }
   /// The outcome when the session's tables are in the way of a DDL statement.
-  static engine::Outcome BackOff() {
+  static engine::Outcome GivesWay() {
     return engine::Outcome::Make(engine::Outcome::Result::kGivesWay,
                                  {model::ErrorCode::kLockTables});
   }

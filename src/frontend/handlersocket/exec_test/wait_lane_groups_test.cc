@@ -17,7 +17,7 @@ TEST_F(WaitLaneTest, GroupThatGivesWayAndLosesItsTransactionIsTriedAgain) {
   store_.SetHook([](const Call& call) {
     Outcome outcome;
     if (call.kind == Call::Kind::kBeginRow && call.number <= 3) {
-      outcome = BackOff();
+      outcome = GivesWay();
       outcome.transaction_lost = true;
     }
     return outcome;
@@ -166,7 +166,7 @@ TEST_F(WaitLaneTest, GroupThatRunsAgainForALockGivesUpWhenAWaitForARowWould) {
   EXPECT_EQ("1\t2\t146\t2\n2\t1\tgroup\n2\t1\tgroup\n", owner_.NextReply());
   EXPECT_LE(std::chrono::milliseconds(90), std::chrono::steady_clock::now() - began);
   lane_->Stop();  // The hook uses a local variable.
-  EXPECT_GE(model::kBackOffsMax, store_.calls(Call::Kind::kBeginTurn));
+  EXPECT_GE(model::kGiveWayTriesMax, store_.calls(Call::Kind::kBeginTurn));
   EXPECT_EQ("1,10;2,20;3,30;", store_.Dump(kLaneTable));
 }
 

@@ -107,7 +107,7 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
   std::vector<size_t> with_tables;
   store_.SetHook([&](const Call& call) {
     if (call.kind == Call::Kind::kBeginTurn) with_tables.push_back(store_.sessions_with_tables());
-    return call.kind == Call::Kind::kExecute && call.number <= 3 ? BackOff() : Outcome();
+    return call.kind == Call::Kind::kExecute && call.number <= 3 ? GivesWay() : Outcome();
   });
   Submit(Increment("2"));
   EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
@@ -123,7 +123,7 @@ TEST_F(WaitLaneTest, RequestThatIsInTheWayGivesItsTablesBackAndIsTriedAgain) {
 // A request that gives way is tried again until the lane stops, and counts once.
 TEST_F(WaitLaneTest, StopEndsARequestThatGivesWay) {
   store_.SetHook(
-      [](const Call& call) { return call.kind == Call::Kind::kExecute ? BackOff() : Outcome(); });
+      [](const Call& call) { return call.kind == Call::Kind::kExecute ? GivesWay() : Outcome(); });
   Submit(Increment("2"));
   while (store_.calls(Call::Kind::kExecute) < 3) std::this_thread::yield();
   lane_->Stop();
@@ -137,7 +137,7 @@ TEST_F(WaitLaneTest, RequestThatGivesWayKeepsNoOtherWaiting) {
   store_.SetHook([](const Call& call) {
     const bool in_the_way =
         call.kind == Call::Kind::kExecute && engine::fake::FirstValue(*call.request) == "1";
-    return in_the_way ? BackOff() : Outcome();
+    return in_the_way ? GivesWay() : Outcome();
   });
   Submit(Increment("1"));
   const auto began = std::chrono::steady_clock::now();

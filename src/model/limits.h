@@ -210,7 +210,7 @@ inline constexpr size_t kRespCallsMadeMax = 1'000'000;
 inline constexpr size_t kRespBytesParsedMax = size_t{64} << 20;
 /// Indexes that are opened for a command of RESP however many bytes it has, because even the
 /// longest transaction may write to several tables.
-inline constexpr size_t kRespLongParsesMin = 16;
+inline constexpr size_t kRespIndexesOpenedMin = 16;
 /// Bytes of a string that APPEND and SETRANGE make, so that few bytes cannot make a larger string
 /// than one command could set.
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;

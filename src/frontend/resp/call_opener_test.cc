@@ -186,7 +186,8 @@ std::string WholeOf(const std::vector<std::string>& commands) {
 
 TEST_F(RespTest, TheBytesThatAreParsedForATransactionAreLimited) {
   attempts_max_ = 1000;
-  const std::string longest = WholeOf(LongCommands(model::kRespLongParsesMin / 2, size_t{1} << 20));
+  const std::string longest =
+      WholeOf(LongCommands(model::kRespIndexesOpenedMin / 2, size_t{1} << 20));
   EXPECT_NE(std::string::npos, Ask(longest).find("\r\n*8\r\n*2\r\n$-1\r\n$-1\r\n"));
   EXPECT_LT(model::kRespBytesParsedMax, bytes_parsed_) << "the longest may have several tables";
 

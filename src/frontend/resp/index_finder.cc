@@ -81,7 +81,7 @@ void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
 
 std::string_view RespIndexFinder::WhyNotAsk(size_t calls) {
   const bool is_parsed_too_often =
-      ++indexes_asked_ > model::kRespLongParsesMin && bytes_parsed_ > model::kRespBytesParsedMax;
+      ++indexes_asked_ > model::kRespIndexesOpenedMin && bytes_parsed_ > model::kRespBytesParsedMax;
   if (is_parsed_too_often)
     return "TOOLARGE the command is too long for the tables and lists of fields that it names: "
            "send fewer keys at a time";

@@ -237,10 +237,11 @@ inline constexpr size_t kRespScannedBytesMax = size_t{64} << 20;
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Keys of one database that INFO of RESP counts one by one.
 inline constexpr uint64_t kRespInfoKeysMax = 2'000;
-/// Keys of a whole database, if it has no more, from which RANDOMKEY of RESP chooses one.
-inline constexpr uint64_t kRespRandomKeys = 1'000;
-/// Keys of a part of a larger database from which RANDOMKEY of RESP chooses one.
-inline constexpr uint64_t kRespRandomRows = 100;
+/// Rows that RANDOMKEY of RESP looks at first: if a database has fewer, it chooses one of all keys.
+inline constexpr uint64_t kRespRandomOfAllMax = 1'000;
+/// Rows of a larger database, next to each other at a random place, of which RANDOMKEY of RESP
+/// chooses one.
+inline constexpr uint64_t kRespRandomOfPartMax = 100;
 /// Bytes of a script of RESP that is compared with those that are served.
 inline constexpr size_t kRespScriptBytesMax = 4096;
 /// Different texts of served scripts that a port remembers.

@@ -84,7 +84,7 @@ Outcome ExecuteRandomKey(RespWork& work, const RespCall& call, engine::Session& 
     const Value key[] = {call.request.find.key[0], Value(std::string_view(probe))};
     request = call.request;
     request.find.key = key;
-    request.find.limit = model::kRespRandomRows;
+    request.find.limit = model::kRespRandomOfPartMax;
     std::vector<std::string> some;
     outcome = FindKeys(call, request, session, &some, &rows);
     if (!outcome.ok()) return outcome;

@@ -27,7 +27,7 @@ constexpr std::string_view kNoCursor = "ERR invalid cursor";
 /// How many rows a command without COUNT looks at: one more than it needs, to see whether there are
 /// more.
 uint64_t RowsOf(Verb verb) {
-  if (verb == Verb::kRandomKey) return model::kRespRandomKeys;
+  if (verb == Verb::kRandomKey) return model::kRespRandomOfAllMax;
   return (verb == Verb::kInfoKeys ? model::kRespInfoKeysMax : model::kRespScanRowsMax) + 1;
 }
 

@@ -364,7 +364,7 @@ TEST_F(RespTest, ARandomKeyIsOneOfTheDatabase) {
 
 TEST_F(RespTest, ARandomKeyMayBeAnywhereInALargeDatabase) {
   std::vector<engine::fake::Row> rows;
-  for (uint64_t i = 0; i < model::kRespRandomKeys + 200; ++i) {
+  for (uint64_t i = 0; i < model::kRespRandomOfAllMax + 200; ++i) {
     rows.push_back({"0", std::string("k:") + static_cast<char>('a' + i % 8) + std::to_string(i),
                     "v", std::nullopt});
   }
@@ -436,7 +436,7 @@ TEST_F(RespTest, CommandTellsTheKeysOfACommand) {
 // Rows that have expired wait for their purge, which a replica leaves to its source.
 TEST_F(RespTest, ARandomKeyIsFoundBehindManyThatHaveExpired) {
   std::vector<engine::fake::Row> rows;
-  for (uint64_t i = 0; i < model::kRespRandomKeys; ++i) {
+  for (uint64_t i = 0; i < model::kRespRandomOfAllMax; ++i) {
     rows.push_back({"0", "a" + std::to_string(i), "v", "1"});
   }
   rows.push_back({"0", "z", "v", std::nullopt});

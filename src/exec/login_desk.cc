@@ -198,7 +198,7 @@ bool LoginDesk::CheckOne() {
   ++under_way_;
   mutex_.Unlock();
   const Clock::time_point began = Clock::now();
-  if (!job->is_hopeless) Check(*job);
+  if (!job->refuse_unchecked) Check(*job);
   const bool is_accepted = job->login.account != nullptr;
   LoginOwner& owner = *job->owner;
   const LoginSource source = job->source;

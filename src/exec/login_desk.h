@@ -53,9 +53,10 @@ struct LoginJob {
                              ///< does not use what it points to.
   engine::LoginAttempt attempt;
   LoginSource source;
-  bool is_hopeless = false;  ///< No account can have such a name or password: the login is refused
-                             ///< unchecked.
-  engine::Login login;       ///< The outcome.
+  /// The login is refused without a look at it: no account can have such a name or password, or
+  /// its frontend says so.
+  bool refuse_unchecked = false;
+  engine::Login login;  ///< The outcome.
   // Used only by the desk:
   RefusedLogins::node_type place_if_refused;
   LoginJob* next_in_queue = nullptr;  ///< Belongs to LinkedQueue, when the desk has given the job

@@ -49,13 +49,13 @@ class LoginDeskTest : public ::testing::Test {
     desk_ = std::make_unique<LoginDesk>(checker_, threads);
     ASSERT_TRUE(desk_->Start());
   }
-  void Submit(const char* password, uint64_t source, bool is_hopeless = false,
+  void Submit(const char* password, uint64_t source, bool refuse_unchecked = false,
               Client* client = nullptr) {
     auto job = std::make_unique<LoginJob>();
     job->owner = &owner_;
     job->source = {LoginSource::Kind::kIpv4, source};
     job->attempt.user = TestLogins::kUser;
-    job->is_hopeless = is_hopeless;
+    job->refuse_unchecked = refuse_unchecked;
     ASSERT_TRUE(job->attempt.password.Set(password));
     job->client = client;
     EXPECT_TRUE(desk_->Submit(std::move(job)));
@@ -117,9 +117,9 @@ TEST_F(LoginDeskTest, DelayKeepsNoThread) {
   EXPECT_EQ(nullptr, owner_.job(1).login.account);
 }
 
-TEST_F(LoginDeskTest, HopelessLoginIsRefusedUnchecked) {
+TEST_F(LoginDeskTest, LoginToRefuseUncheckedIsNotChecked) {
   Start(1);
-  Submit(TestLogins::kPassword, 1, /*is_hopeless=*/true);
+  Submit(TestLogins::kPassword, 1, /*refuse_unchecked=*/true);
   ASSERT_TRUE(owner_.Await(1));
   EXPECT_EQ(nullptr, owner_.job(0).login.account);
   EXPECT_EQ(0, checker_.checks);

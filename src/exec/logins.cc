@@ -61,7 +61,7 @@ bool Logins::Submit(Client& client, const TurnItem& item, const net::Peer& peer)
   attempt.port = peer.port;
   const bool fits = !credentials.refuse_unchecked && MayBeUser(credentials.user) &&
                     attempt.password.Set(credentials.password);
-  job->is_hopeless = !fits;
+  job->refuse_unchecked = !fits;
   if (fits) attempt.user = credentials.user;
   if (!core_.settings.login_desk->Submit(std::move(job))) return false;
   client.SetAway(Away::kLoggingIn);

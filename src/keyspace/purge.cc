@@ -172,39 +172,39 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   }
   if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
   parts_ = std::max<size_t>(1, parts_ / 2);
-  GoOnBehind(container, chunk, before, now_ms);
+  GoOnAfter(container, chunk, before, now_ms);
   return {deletion.rows, !chunk.is_last};
 }
 
 // Only in an index of expiry are the rows of a moment next to each other.
-void Purge::GoOnBehind(const Container& container, const Chunk& chunk, const Position& before,
-                       int64_t now_ms) {
+void Purge::GoOnAfter(const Container& container, const Chunk& chunk, const Position& before,
+                      int64_t now_ms) {
   const bool by_expiry = container.expiry_index != nullptr;
   const FoundKey* last = before.last ? &*before.last : nullptr;
-  uint64_t left_behind = before.left_behind;
+  uint64_t rows_staying = before.rows_staying;
   for (size_t i = 0; i < chunk.rows.size(); ++i) {
     const FoundKey& row = chunk.rows[i];
     if (last != nullptr && last->expiry != row.expiry) {
-      if (by_expiry) EndMoment(*last, left_behind, now_ms);
-      left_behind = 0;
+      if (by_expiry) EndMoment(*last, rows_staying, now_ms);
+      rows_staying = 0;
     }
-    left_behind += !chunk.is_gone[i];
+    rows_staying += !chunk.is_gone[i];
     last = &row;
   }
   const bool is_past_moment = chunk.is_last || chunk.left_out;
-  if (by_expiry && is_past_moment && last != nullptr) EndMoment(*last, left_behind, now_ms);
+  if (by_expiry && is_past_moment && last != nullptr) EndMoment(*last, rows_staying, now_ms);
   const bool is_past_zero = position_.is_past_zero;
   if (chunk.is_last)
     position_ = {};
   else if (chunk.left_out)
     position_ = {chunk.left_out, 0, is_past_zero, true};
   else
-    position_ = {*last, left_behind, is_past_zero, false};
+    position_ = {*last, rows_staying, is_past_zero, false};
 }
 
 // If there is no room for another moment, the one that was noted first is forgotten.
-void Purge::EndMoment(const FoundKey& row, uint64_t left_behind, int64_t now_ms) {
-  if (left_behind < model::kPurgeStuckRows) return;
+void Purge::EndMoment(const FoundKey& row, uint64_t rows_staying, int64_t now_ms) {
+  if (rows_staying < model::kPurgeStuckRows) return;
   const auto same = std::ranges::find(stuck_, row.expiry, &StuckMoment::expiry);
   if (same != stuck_.end()) {
     same->since_ms = now_ms;
@@ -282,7 +282,7 @@ Outcome Purge::FindUntil(engine::Session& session, const Container& container,
     request.find.key = {};
   }
   request.find.key_parts_given = static_cast<uint32_t>(request.find.key.size());
-  request.find.offset = position_.left_behind;
+  request.find.offset = position_.rows_staying;
   request.find.limit = limit;
   request.find.filters = {&until, 1};
   return session.Execute(*container.expiry_index, request, found);

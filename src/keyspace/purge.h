@@ -33,7 +33,7 @@ class Purge {
   /// position in it is a moment, and the number of rows of that moment to skip.
   struct Position {
     std::optional<FoundKey> last;  ///< The last row looked at; without a value: begin at the front.
-    uint64_t left_behind = 0;      ///< Rows with the expiry of `last` that stay.
+    uint64_t rows_staying = 0;     ///< Rows with the expiry of `last` that stay.
     bool is_past_zero = false;     ///< The rows that never expire are passed.
     bool is_past_moment = false;   ///< All rows with the expiry of `last` are passed.
   };
@@ -61,10 +61,10 @@ class Purge {
                             const model::Filter& until, size_t limit, KeyCollector& found);
   engine::Outcome FindByKey(engine::Session& session, const Container& container, int64_t now_ms,
                             size_t rows_max, Chunk* chunk);
-  void GoOnBehind(const Container& container, const Chunk& chunk, const Position& before,
-                  int64_t now_ms);
-  /// Notes that a pass has tried all rows with the expiry of `row`, of which `left_behind` stay.
-  void EndMoment(const FoundKey& row, uint64_t left_behind, int64_t now_ms);
+  void GoOnAfter(const Container& container, const Chunk& chunk, const Position& before,
+                 int64_t now_ms);
+  /// Notes that a pass has tried all rows with the expiry of `row`, of which `rows_staying` stay.
+  void EndMoment(const FoundKey& row, uint64_t rows_staying, int64_t now_ms);
   bool IsLeftOut(const FoundKey& row, int64_t now_ms) const;
   /// Cuts the rows before the first one whose moment is left out; that row goes into the chunk.
   /// Returns whether there is one.

@@ -71,7 +71,7 @@ bool GeneratesOtherThan(const TABLE& table, const Fields& key) {
          !Contains(key, NumberOf(*table.found_next_number_field));
 }
 
-NotMergeable OfTable(const OpenTable& open) {
+NotMergeable WhyNotMergeAny(const OpenTable& open) {
   const TABLE& table = *open.table;
   if (!open.rolls_back) return NotMergeable::kEngine;
   if (IsSystemVersioned(table)) return NotMergeable::kVersioned;
@@ -90,7 +90,7 @@ Fields ChangedWith(const TABLE& table, const Fields& columns) {
   return changed;
 }
 
-NotMergeable OfModify(THD* thd, TABLE* table, const Fields& opened) {
+NotMergeable WhyNotMergeModifies(THD* thd, TABLE* table, const Fields& opened) {
   const Fields columns = ChangedWith(*table, opened);
   if (HasTriggers(*table, SQLCOM_UPDATE)) return NotMergeable::kTrigger;
   if (IsInUniqueKey(*table, columns, table->s->keys)) return NotMergeable::kUniqueKey;
@@ -99,12 +99,12 @@ NotMergeable OfModify(THD* thd, TABLE* table, const Fields& opened) {
   return HasChecks(*table) ? NotMergeable::kCheck : NotMergeable::kNone;
 }
 
-NotMergeable OfErase(const TABLE& table) {
+NotMergeable WhyNotMergeErases(const TABLE& table) {
   if (HasTriggers(table, SQLCOM_DELETE)) return NotMergeable::kTrigger;
   return IsReferenced(table) ? NotMergeable::kForeignKey : NotMergeable::kNone;
 }
 
-NotMergeable OfEdit(THD* thd, const TABLE& table, uint key_number, const Fields& key) {
+NotMergeable WhyNotMergeEdits(THD* thd, const TABLE& table, uint key_number, const Fields& key) {
   if (HasAnyTrigger(table)) return NotMergeable::kTrigger;
   if (HasOtherUniqueKey(table, key_number)) return NotMergeable::kUniqueKey;
   if (HasForeignKey(thd, table)) return NotMergeable::kForeignKey;
@@ -134,7 +134,7 @@ NotMergeable MergeRules::Of(const Request& request) const {
 MergeRules FindMergeRules(const OpenTable& open, const IndexState& index) {
   TABLE* table = open.table;
   THD* thd = table->in_use;
-  const NotMergeable whole = OfTable(open);
+  const NotMergeable whole = WhyNotMergeAny(open);
   if (whole != NotMergeable::kNone) return {whole, whole, whole, whole};
   const KeyParts parts = UserKeyParts(table->key_info[index.key()]);
   if (parts.is_hash) {
@@ -144,9 +144,9 @@ MergeRules FindMergeRules(const OpenTable& open, const IndexState& index) {
   Fields key;
   for (uint i = 0; i < parts.count; ++i) key.push_back(parts.first[i].fieldnr - 1);
   MergeRules rules;
-  rules.modify = OfModify(thd, table, index.column_fields());
-  rules.erase = OfErase(*table);
-  rules.edit = OfEdit(thd, *table, index.key(), key);
+  rules.modify = WhyNotMergeModifies(thd, table, index.column_fields());
+  rules.erase = WhyNotMergeErases(*table);
+  rules.edit = WhyNotMergeEdits(thd, *table, index.key(), key);
   return rules;
 }
 

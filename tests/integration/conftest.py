@@ -18,7 +18,7 @@ import hs
 import mc
 import server as server_module
 import tls
-from lostcache import LostCache
+from lost_cache import LostCache
 from mc_tables import Container
 from private_servers import create, remove, servers
 from server import interrupt_on_signals

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import mc
-from accountserver import PORT_OPTIONS, start_with_accounts
+from account_server import PORT_OPTIONS, start_with_accounts
 from hs import counted, find_words, refused, reply
 from mc_tables import Container
 from server import wait_until

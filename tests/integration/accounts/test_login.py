@@ -4,7 +4,7 @@ import pytest
 
 import logins
 import mc
-from accountserver import start_with_accounts
+from account_server import start_with_accounts
 from hs import OK, refused, reply
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
 from server import Server, is_mysql, wait_until

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import logins
-from accountserver import PORT_OPTIONS, start_with_accounts
+from account_server import PORT_OPTIONS, start_with_accounts
 from hs import OK, refused, reply
 from logins import UNAUTH, connect_mc, is_in, log_in, log_in_mc, sasl
 from private_servers import create, remove

@@ -8,7 +8,7 @@ import pymysql
 import pytest
 
 import mc
-from accountserver import PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, may, start_with_accounts
+from account_server import PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, may, start_with_accounts
 from hs import Closed, find_words, refused, reply
 from mc_tables import Container
 from private_servers import create, remove

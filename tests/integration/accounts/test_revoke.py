@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import mc
-from accountserver import (PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, memberships, start_with_accounts,
-                           start_with_roles)
+from account_server import (PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, memberships, start_with_accounts,
+                            start_with_roles)
 from hs import Closed, counted, find_words, refused, reply
 from mc_tables import Container
 from private_servers import create, remove

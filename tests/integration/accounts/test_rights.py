@@ -7,7 +7,7 @@ import pytest
 
 import hs
 import mc
-from accountserver import PORT_OPTIONS, start_with_accounts
+from account_server import PORT_OPTIONS, start_with_accounts
 from hs import OK, counted, refused, reply
 from mc_tables import Container
 from private_servers import create, remove

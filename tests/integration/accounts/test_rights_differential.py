@@ -13,7 +13,7 @@ import re
 import pytest
 
 import mc
-from accountserver import PORT_OPTIONS, may, start_with_accounts
+from account_server import PORT_OPTIONS, may, start_with_accounts
 from hs import refused
 from mc_tables import Container
 from server import is_mysql

@@ -7,7 +7,7 @@ import random
 import pymysql
 import pytest
 
-from accountserver import PORT_OPTIONS, may, start_with_roles
+from account_server import PORT_OPTIONS, may, start_with_roles
 from hs import OK, find_words, refused, reply
 from server import is_mysql
 

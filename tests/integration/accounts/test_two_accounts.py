@@ -6,7 +6,7 @@ import time
 import pytest
 
 import hs
-from accountserver import PORT_OPTIONS, start_with_accounts
+from account_server import PORT_OPTIONS, start_with_accounts
 from logins import OPTIONS as LOGINS
 from sale import KEEP, Buyer, CounterBuyer, Sale, book_violations, make_counter, make_table, order_violations
 

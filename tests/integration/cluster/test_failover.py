@@ -8,9 +8,9 @@ import pytest
 
 import hs
 import mc
-from clustertrouble import promote_furthest, tokens_through_failovers
+from cluster_trouble import promote_furthest, tokens_through_failovers
 from doctor import says
-from purchasenodes import purchases_through_failover
+from purchase_nodes import purchases_through_failover
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
 

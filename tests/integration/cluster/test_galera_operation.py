@@ -8,7 +8,7 @@ import pymysql
 import pytest
 
 import hs
-from clustertrouble import STOCK, pause_node, sell_through, trouble_between_nodes
+from cluster_trouble import STOCK, pause_node, sell_through, trouble_between_nodes
 from load import Crew, worker_ids
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until

@@ -8,7 +8,7 @@ import pytest
 
 import hs
 from load import processes, worker_ids
-from nothreads import NoThreads
+from no_threads import NoThreads
 from server import wait_until
 
 pytestmark = [pytest.mark.mariadb("Galera"), pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours, pytest.mark.slow]

@@ -5,7 +5,7 @@ import hs
 import pytest
 
 from groups import APPLIED, add, group, required, stopped, take
-from purchasenodes import purchases_between_nodes
+from purchase_nodes import purchases_between_nodes
 from server import is_mysql, wait_until
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]

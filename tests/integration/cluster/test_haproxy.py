@@ -5,7 +5,7 @@ import pytest
 
 import hs
 import mc
-from clustertrouble import promote_furthest
+from cluster_trouble import promote_furthest
 from haproxy import Proxy
 from load import Crew
 from server import run_packaged, wait_until

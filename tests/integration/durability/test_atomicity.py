@@ -6,7 +6,7 @@ import pytest
 import hs
 from load import Crew, errors_of, make_tables, make_writers, scaled, violations
 from server import is_mysql, wait_until
-from systemcalls import Trace
+from system_calls import Trace
 
 CHECK_FAILS = "3819" if is_mysql() else "4025"
 

@@ -7,7 +7,7 @@ import pytest
 
 import hs
 from load import BINLOG_OPTIONS
-from lostcache import OPTIONS
+from lost_cache import OPTIONS
 from sale import Sale, crash_violations, make_table
 from server import is_mysql, wait_until
 

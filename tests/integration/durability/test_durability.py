@@ -5,7 +5,7 @@ import pytest
 import hs
 from load import scaled
 from server import is_mysql
-from systemcalls import Durability, Trace
+from system_calls import Durability, Trace
 
 pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
 

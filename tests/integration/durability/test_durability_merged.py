@@ -10,7 +10,7 @@ import hs
 import mc
 from load import scaled
 from sale import make_counter
-from systemcalls import Durability, Trace
+from system_calls import Durability, Trace
 from test_durability import BINLOG, REDO, hexed, marker
 
 CONNECTIONS = 48

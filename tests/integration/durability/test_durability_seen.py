@@ -7,7 +7,7 @@ import pytest
 import hs
 from load import scaled
 from server import wait_until
-from systemcalls import Durability, Trace
+from system_calls import Durability, Trace
 from test_durability import BINLOG, REDO, hexed, marker
 
 pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")

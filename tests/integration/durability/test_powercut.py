@@ -8,7 +8,7 @@ import types
 import pytest
 
 from load import both_logs, scaled
-from lostcache import OPTIONS
+from lost_cache import OPTIONS
 from sale import killed_sale
 
 

@@ -7,9 +7,9 @@ import pytest
 import hs
 from load import Crew, scaled
 from mc_tables import Container
-from randomwork import Source
+from random_work import Source
 from server import is_mysql, wait_until
-from sqlmodel import Open, Model
+from sql_model import Open, Model
 from test_deadlock import storm
 from test_differential import Laboratory, random_case
 

@@ -4,9 +4,9 @@
 import pytest
 
 from load import BINLOG_OPTIONS, scaled
-from lostcache import OPTIONS as FORGETFUL_OPTIONS
+from lost_cache import OPTIONS as FORGETFUL_OPTIONS
 from purchase import Books, Purchase, Tables, violations
-from purchasetrouble import FORGETFUL, OPTIONS, TROUBLES, purchases_in_trouble
+from purchase_trouble import FORGETFUL, OPTIONS, TROUBLES, purchases_in_trouble
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours, pytest.mark.slow]
 

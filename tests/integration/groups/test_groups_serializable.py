@@ -3,8 +3,8 @@ one order explains all their answers, and what was answered before another was s
 
 import pytest
 
-from grouphistory import (MIXED, STOPPED, TRANSACTIONS, CarelessSqlPlayer, GroupPlayer, MultiPlayer, histories,
-                          is_explained, step)
+from group_history import (MIXED, STOPPED, TRANSACTIONS, CarelessSqlPlayer, GroupPlayer, MultiPlayer, histories,
+                           is_explained, step)
 from linearizable import Operation, is_linearizable
 from load import scaled
 from private_servers import create, remove

@@ -8,7 +8,7 @@ import pytest
 
 import mc
 from load import scaled
-from mc_randomwork import Side, Source
+from mc_random_work import Side, Source
 from mc_tables import definition
 
 pytestmark = pytest.mark.again_in("mariadb-11.8")

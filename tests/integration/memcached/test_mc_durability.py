@@ -7,7 +7,7 @@ import mc
 import resp
 from load import Crew, scaled
 from server import run_packaged, wait_until
-from systemcalls import Durability, Trace
+from system_calls import Durability, Trace
 from test_durability import REDO, marker
 from test_durability_seen import SLOW_FLUSH
 

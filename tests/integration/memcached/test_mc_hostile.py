@@ -7,7 +7,7 @@ import struct
 import pytest
 
 import mc
-import mcvectors
+import mc_vectors
 from load import scaled
 from mc_tables import definition
 from server import wait_until
@@ -179,9 +179,9 @@ def test_mutated_vectors(server, good, address, rng):
     """The server survives damaged input of the golden vectors and serves others. (The fuzz targets and the
     vectors check the replies.)"""
     seeds = []
-    for path in sorted(mcvectors.FOLDER.glob("*.json")):
-        for vector in mcvectors.load(path):
-            data = b"".join(mcvectors.sent_bytes(step["send"], dict.fromkeys("abcd", 5))
+    for path in sorted(mc_vectors.FOLDER.glob("*.json")):
+        for vector in mc_vectors.load(path):
+            data = b"".join(mc_vectors.sent_bytes(step["send"], dict.fromkeys("abcd", 5))
                             for step in vector["steps"])
             if b"flush" not in data and len(data) < 5000:
                 seeds.append(data.replace(b"good", b"g00d"))

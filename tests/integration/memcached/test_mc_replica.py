@@ -4,7 +4,7 @@ import pytest
 
 import mc
 from load import scaled
-from mc_randomwork import Side, Source
+from mc_random_work import Side, Source
 from mc_tables import Container
 from server import is_mysql
 from test_replica import Pair

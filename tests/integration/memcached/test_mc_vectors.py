@@ -6,14 +6,14 @@ import functools
 import pytest
 
 import mc
-import mcvectors
+import mc_vectors
 
 pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
 
 
 def vectors(target):
-    for path in sorted(mcvectors.FOLDER.glob("*.json")):
-        for vector in mcvectors.load(path):
+    for path in sorted(mc_vectors.FOLDER.glob("*.json")):
+        for vector in mc_vectors.load(path):
             if vector.get("only", target) == target:
                 yield pytest.param(vector, id=f"{path.stem}: {vector['name']}")
 
@@ -26,22 +26,22 @@ def real():
 
 @pytest.mark.parametrize("vector", vectors("real"))
 def test_real_memcached(real, vector):
-    assert mcvectors.play(real.connect, vector, False) is None
+    assert mc_vectors.play(real.connect, vector, False) is None
     real.close_clients()
 
 
 @pytest.mark.ours
 @pytest.mark.parametrize("vector", vectors("ours"))
 def test_rowsocket(memcached, vector):
-    assert mcvectors.play(functools.partial(mc.connect, memcached), vector, True) is None
+    assert mc_vectors.play(functools.partial(mc.connect, memcached), vector, True) is None
 
 
 def test_a_wrong_answer_is_seen(real):
     """The check rejects another answer, a surplus answer, and another token."""
     def play(*steps, **kwargs):
         steps = [{"send": send, "recv": recv} for send, recv in steps]
-        return mcvectors.play(real.connect, {"steps": steps, **kwargs}, False)
-    mcvectors.ANSWER_S, kept = 1, mcvectors.ANSWER_S
+        return mc_vectors.play(real.connect, {"steps": steps, **kwargs}, False)
+    mc_vectors.ANSWER_S, kept = 1, mc_vectors.ANSWER_S
     try:
         stored, value = ("set k 0 0 1\r\nv\r\n", "STORED\r\n"), "VALUE k 0 1 ⟨token a⟩\r\nv\r\nEND\r\n"
         assert play(stored, ("gets k\r\n", value), ("gets k\r\n", value)) is None
@@ -55,4 +55,4 @@ def test_a_wrong_answer_is_seen(real):
         assert play(("quit\r\n", ""), end="closed") is None
         assert "step 1" in play(stored, ("mg k t\r\n", "HD t⟨0..5⟩\r\n"))
     finally:
-        mcvectors.ANSWER_S = kept
+        mc_vectors.ANSWER_S = kept

@@ -8,7 +8,7 @@ import pytest
 
 from hs import OK, counted, find_words, reply
 from load import Crew
-from rowhistory import Event, History
+from row_history import Event, History
 from server import is_mysql
 
 pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")

@@ -7,7 +7,7 @@ import pytest
 
 import hs
 from load import Crew, clients_kept, lock_waits, scaled
-from lostcache import OPTIONS, LostCache
+from lost_cache import OPTIONS, LostCache
 from server import run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.sanitized("mariadb", "mysql")]

@@ -9,7 +9,7 @@ from doctor import finds_nothing
 from hs import counted
 from mc_tables import Container
 from server import wait_until
-from stepclock import StepClock
+from step_clock import StepClock
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 

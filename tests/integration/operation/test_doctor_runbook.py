@@ -18,7 +18,7 @@ import hs
 from doctor import NOTHING, busy, doctor, finds_nothing, says
 from hs import find_words, line
 from load import BINLOG_OPTIONS
-from lostcache import OPTIONS as SLOW_DISK
+from lost_cache import OPTIONS as SLOW_DISK
 from server import REPOSITORY, is_mysql, wait_until
 from tls import TLS_ON
 

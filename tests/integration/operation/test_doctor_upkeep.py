@@ -4,7 +4,7 @@ import pytest
 
 import mc
 import resp
-from accountserver import PORT_OPTIONS, start_with_accounts
+from account_server import PORT_OPTIONS, start_with_accounts
 from doctor import NOTHING, busy, doctor, finds_nothing, says
 from mc_tables import WHOLE, Container
 from server import run_packaged, wait_until

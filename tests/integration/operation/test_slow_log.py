@@ -10,7 +10,7 @@ import pytest
 import mc
 import resp
 from doctor import busy
-from lostcache import OPTIONS as SLOW_DISK
+from lost_cache import OPTIONS as SLOW_DISK
 from mc_tables import Container
 from private_servers import create, remove
 from server import PLUGINS, server_env, wait_until

@@ -15,7 +15,7 @@ import pytest
 import hs
 import mc
 import mc_suites
-import mcvectors
+import mc_vectors
 import resp
 import test_vectors
 from doctor import finds_nothing, says
@@ -149,10 +149,10 @@ def test_every_memcached_vector_over_tls(both, certificates):
 
     def connect_mc(**kwargs):
         return mc.Client(address(both, "MEMCACHED_PORT"), tls=context, **kwargs)
-    for path in sorted(mcvectors.FOLDER.glob("*.json")):
-        for vector in mcvectors.load(path):
+    for path in sorted(mc_vectors.FOLDER.glob("*.json")):
+        for vector in mc_vectors.load(path):
             if vector.get("only", "ours") == "ours":
-                assert mcvectors.play(connect_mc, vector, True) is None, vector["name"]
+                assert mc_vectors.play(connect_mc, vector, True) is None, vector["name"]
 
 
 def test_client_of_another_project_speaks_tls(both, certificates, monkeypatch):

@@ -15,7 +15,7 @@ import semisync
 from hs import reply
 from load import scaled
 from server import is_mysql, wait_until
-from systemcalls import Trace
+from system_calls import Trace
 from tls import TLS_ON, VERSIONS, RecordClient, address, connect, make_table, opened
 
 pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]

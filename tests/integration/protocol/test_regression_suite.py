@@ -1,7 +1,7 @@
 """The original's own 24 regression scripts, as they stand in MariaDB's source.
 
 They run unchanged except for the port, the name of the database driver (they get the driver that they were
-written for) and, in MySQL, MyISAM's name, with thirdparty/OldPerl.pm in front. All outputs must be as expected, except the five that show
+written for) and, in MySQL, MyISAM's name, with third_party/OldPerl.pm in front. All outputs must be as expected, except the five that show
 a fault of the original: there exactly the lines of DIFFERENCES differ.
 """
 

@@ -5,7 +5,7 @@ import concurrent.futures
 
 import pytest
 
-import realredis
+import real_redis
 import resp_clients
 from private_servers import create, remove
 from resp import free_port
@@ -52,7 +52,7 @@ def server(request):
 
 @pytest.fixture(scope="module")
 def real():
-    with realredis.Real("--requirepass", PASSWORD) as one:
+    with real_redis.Real("--requirepass", PASSWORD) as one:
         yield one
 
 

@@ -6,7 +6,7 @@ import functools
 import pytest
 
 import resp_clients
-from losesreplies import LosesReplies
+from loses_replies import LosesReplies
 from private_servers import create, remove
 from resp import free_port
 from server import run_packaged

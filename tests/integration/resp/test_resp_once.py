@@ -6,7 +6,7 @@ import pytest
 import redis
 
 import resp
-from losesreplies import LosesReplies
+from loses_replies import LosesReplies
 from resp import Client, Error
 from server import run_packaged
 

@@ -3,8 +3,8 @@ the same, and so is what is left."""
 
 import pytest
 
-import realredis
-from resp_randomwork import SAFE_KEYS, Mixture, Pair, RowMixture
+import real_redis
+from resp_random_work import SAFE_KEYS, Mixture, Pair, RowMixture
 from server import run_packaged
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours]
@@ -22,7 +22,7 @@ def server(resp_server):
 
 @pytest.fixture(scope="module")
 def real():
-    with realredis.Real() as one:
+    with real_redis.Real() as one:
         yield one
 
 

@@ -14,10 +14,10 @@ import pytest
 import hs
 from load import scaled
 from private_servers import create, remove
-from randomwork import Source, random_opens
+from random_work import Source, random_opens
 from schema import random_table
 from server import is_mysql, wait_until
-from sqlmodel import NOW, Model, Open
+from sql_model import NOW, Model, Open
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.slow]
 

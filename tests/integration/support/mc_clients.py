@@ -5,7 +5,7 @@
     go       gomemcache (text)
     java     spymemcached (binary)
     debian   PHP's extension memcached and pylibmc (text and binary each), Ruby's dalli (binary)
-Each plays a round of its own (thirdparty/) and prints the answers.
+Each plays a round of its own (third_party/) and prints the answers.
 """
 
 import json

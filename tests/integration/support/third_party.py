@@ -21,7 +21,7 @@ import pytest
 
 from server import SERVERS, store_dir, is_mysql, server_env, server_name
 
-HERE = pathlib.Path(__file__).resolve().parent / "thirdparty"
+HERE = pathlib.Path(__file__).resolve().parent / "third_party"
 NODE_PACKAGE = "node-handlersocket@0.1.0"
 JARS = ["com.googlecode.hs4j:hs4j:0.1", "org.slf4j:slf4j-api:1.5.6", "org.slf4j:slf4j-nop:1.5.6"]
 PERL_PACKAGES = ["libdbi-perl", "libdbd-mysql-perl", "libmariadb3"]

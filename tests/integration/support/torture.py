@@ -17,12 +17,12 @@ import time
 import traceback
 
 from cluster import Cluster
-from clustertrouble import sale_through_failover, tokens_through_failovers, trouble_between_nodes
-from grouphistory import MIXED, histories, is_explained
+from cluster_trouble import sale_through_failover, tokens_through_failovers, trouble_between_nodes
+from group_history import MIXED, histories, is_explained
 from load import BINLOG_OPTIONS
-from lostcache import OPTIONS, LostCache
-from purchasenodes import purchases_between_nodes, purchases_through_failover
-from purchasetrouble import FORGETFUL, OPTIONS as PURCHASE_OPTIONS, TROUBLES, purchases_in_trouble
+from lost_cache import OPTIONS, LostCache
+from purchase_nodes import purchases_between_nodes, purchases_through_failover
+from purchase_trouble import FORGETFUL, OPTIONS as PURCHASE_OPTIONS, TROUBLES, purchases_in_trouble
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
 from server import SERVERS, Server, interrupt_on_signals, is_mysql, run_packaged, server_name

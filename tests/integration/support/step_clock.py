@@ -1,4 +1,4 @@
-"""A time of day that jumps while a server runs: builds stepclock.c, and tells it by how much."""
+"""A time of day that jumps while a server runs: builds step_clock.c, and tells it by how much."""
 
 import pathlib
 import struct
@@ -6,7 +6,7 @@ import subprocess
 
 from folders import let_servers_enter
 
-SOURCE = pathlib.Path(__file__).with_name("stepclock.c")
+SOURCE = pathlib.Path(__file__).with_name("step_clock.c")
 
 
 class StepClock:
@@ -14,7 +14,7 @@ class StepClock:
 
     def __init__(self, directory):
         let_servers_enter(directory)
-        library = directory / "stepclock.so"
+        library = directory / "step_clock.so"
         subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
                         str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
         self.file = directory / "step"

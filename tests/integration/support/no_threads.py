@@ -1,4 +1,4 @@
-"""Threads that cannot be had: builds nothreads.c, and tells it when."""
+"""Threads that cannot be had: builds no_threads.c, and tells it when."""
 
 import contextlib
 import pathlib
@@ -6,7 +6,7 @@ import subprocess
 
 from folders import let_servers_enter
 
-SOURCE = pathlib.Path(__file__).with_name("nothreads.c")
+SOURCE = pathlib.Path(__file__).with_name("no_threads.c")
 
 
 class NoThreads:
@@ -14,7 +14,7 @@ class NoThreads:
 
     def __init__(self, directory):
         let_servers_enter(directory)
-        library = directory / "nothreads.so"
+        library = directory / "no_threads.so"
         subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
                         str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
         self.file = directory / "refuse"

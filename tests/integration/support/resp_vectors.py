@@ -8,7 +8,7 @@ import re
 import socket
 import time
 
-import mcvectors
+import mc_vectors
 from server import REPOSITORY
 
 FOLDER = REPOSITORY / "spec" / "vectors" / "resp"
@@ -34,10 +34,10 @@ def is_text(piece):
 def sent(dialect, step):
     """The bytes of a step in a dialect."""
     if "send" in step:
-        return mcvectors.sent_bytes(step["send"], {})
-    words = [mcvectors.sent_bytes(word, {}) for word in step["do"]]
+        return mc_vectors.sent_bytes(step["send"], {})
+    words = [mc_vectors.sent_bytes(word, {}) for word in step["do"]]
     if dialect == "inline":
-        return (mcvectors.sent_bytes(step["inline"], {}) if "inline" in step else b" ".join(words)) + b"\r\n"
+        return (mc_vectors.sent_bytes(step["inline"], {}) if "inline" in step else b" ".join(words)) + b"\r\n"
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
@@ -67,7 +67,7 @@ class Expected:
     def __init__(self, text):
         self.bounds = []  # the bounds of each number of the pattern
         pattern = b""
-        for piece in mcvectors.pieces(text):
+        for piece in mc_vectors.pieces(text):
             if is_text(piece):
                 pattern += re.escape(piece)
             elif piece[0] == "bulk":
@@ -81,8 +81,8 @@ class Expected:
             elif piece[0] == "text":
                 self.bounds.append(None)
                 pattern += rb"([^\r\n]*)"
-            elif mcvectors.fixed_bytes(piece) is not None:
-                pattern += re.escape(mcvectors.fixed_bytes(piece))
+            elif mc_vectors.fixed_bytes(piece) is not None:
+                pattern += re.escape(mc_vectors.fixed_bytes(piece))
             else:
                 self.bounds.append(tuple(map(int, piece[0].split(".."))))
                 pattern += rb"(-?\d+)"
@@ -223,10 +223,10 @@ def record(port, vector):
                 data, closed = connection.quiet_bytes()
                 assert data or not wanted({"recv": "", **step}, dialect, False), f"{step!r}: no reply in time"
                 if "recv" not in step:
-                    step["recv"] = mcvectors.shortened(data)
+                    step["recv"] = mc_vectors.shortened(data)
                 elif not Expected(wanted(step, dialect, False)).match(data):
                     assert dialect == "resp3" and "recv3" not in step, f"{wanted(step, dialect, False)!r}: {data!r}"
-                    step["recv3"] = mcvectors.shortened(data)
+                    step["recv3"] = mc_vectors.shortened(data)
                 if closed:
                     vector["end"] = "closed"
                     assert step is vector["steps"][-1], f"closed after {step!r}"
@@ -246,4 +246,4 @@ def dumps(about, vectors):
     """The text of a file in its layout: each step begins a line."""
     vectors = [{**vector, "steps": [{name: step[name] for name in ORDER if name in step} for step in vector["steps"]]}
                for vector in vectors]
-    return mcvectors.dumps(about, vectors)
+    return mc_vectors.dumps(about, vectors)

@@ -1,7 +1,7 @@
 /* Threads that cannot be had, as where the limit of processes is reached.
  *
  * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_NOTHREADS naming a file), it refuses each new thread while
- * the file exists. nothreads.py makes the file.
+ * the file exists. no_threads.py makes the file.
  *
  * Threads: any.
  */

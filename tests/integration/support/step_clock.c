@@ -3,7 +3,7 @@
  * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_STEPCLOCK naming a file of 8 bytes), it adds the
  * seconds in that file, an int64_t, to the time of day that the server reads. Monotonic clocks do not change.
  * The kernel ends a wait until a time of day by its own clock, so the seconds are subtracted from that time.
- * stepclock.py writes the file.
+ * step_clock.py writes the file.
  *
  * Threads: any.
  */

@@ -4,9 +4,9 @@ failover of replicas. What was acknowledged has to be on every node, once and co
 import threading
 import time
 
-from clustertrouble import change_table, isolate_node, kill_node, pause_node, promote_furthest
+from cluster_trouble import change_table, isolate_node, kill_node, pause_node, promote_furthest
 from load import clients_kept
-from purchasetrouble import PLAY_S, Round, outcome_of
+from purchase_trouble import PLAY_S, Round, outcome_of
 from server import wait_until
 
 # A time for a failed node to be given up, join again and get what it has missed.

@@ -3,7 +3,7 @@
  *
  * Preloaded into a server (LD_PRELOAD, with ROWSOCKET_LOSTCACHE naming a directory), it notes before every
  * write to a regular file the bytes that were there, in one undo file per inode, and after every fsync or
- * fdatasync that all writes noted before its start are safe. lostcache.py takes the other writes back. The
+ * fdatasync that all writes noted before its start are safe. lost_cache.py takes the other writes back. The
  * notes on a file that is deleted are dropped, because the next new file may get its inode.
  *
  * In InnoDB's data files, writes during such a flush count as safe, too. A disk does not promise that, but
@@ -99,7 +99,7 @@ static struct undo* find(const struct stat64* status) {
   for (int i = 0; i < undo_count; ++i) {
     if (undos[i].inode == status->st_ino && undos[i].device == status->st_dev) return &undos[i];
   }
-  if (undo_count == kFilesMax) give_up("lostcache: too many files");
+  if (undo_count == kFilesMax) give_up("lost_cache: too many files");
   char path[4096];
   snprintf(path, sizeof path, "%s/%llu", directory, (unsigned long long)status->st_ino);
   struct undo* undo = &undos[undo_count];
@@ -107,12 +107,12 @@ static struct undo* find(const struct stat64* status) {
   const mode_t mask = umask(0);
   undo->descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   umask(mask);
-  if (undo->descriptor < 0) give_up("lostcache: undo file");
+  if (undo->descriptor < 0) give_up("lost_cache: undo file");
   undo->device = status->st_dev;
   undo->inode = status->st_ino;
   const uint64_t header = sizeof(uint64_t);
   if (real_pwrite(undo->descriptor, &header, sizeof header, 0) != sizeof header) {
-    give_up("lostcache: header");
+    give_up("lost_cache: header");
   }
   undo->end = header;
   undo->safe = header;
@@ -129,7 +129,7 @@ static void note(int fd, off64_t offset, size_t length) {
   if (reader < 0) return; /* Deleted already: nothing to put back. */
   struct record record = {(uint64_t)offset, length, (uint64_t)status.st_size};
   char* old = malloc(sizeof record + length);
-  if (old == NULL) give_up("lostcache: memory");
+  if (old == NULL) give_up("lost_cache: memory");
   pthread_mutex_lock(&notes);
   ssize_t had = pread64(reader, old + sizeof record, length, offset);
   if (had < 0) had = 0;
@@ -138,7 +138,7 @@ static void note(int fd, off64_t offset, size_t length) {
   struct undo* undo = find(&status);
   const size_t bytes = sizeof record + length;
   if (real_pwrite(undo->descriptor, old, bytes, (off64_t)undo->end) != (ssize_t)bytes) {
-    give_up("lostcache: note");
+    give_up("lost_cache: note");
   }
   undo->end += bytes;
   pthread_mutex_unlock(&notes);
@@ -217,7 +217,7 @@ int posix_fallocate(int fd, off_t offset, off_t length) {
 static void make_safe(struct undo* undo, uint64_t safe) {
   if (safe <= undo->safe) return;
   undo->safe = safe;
-  if (real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) give_up("lostcache: flush");
+  if (real_pwrite(undo->descriptor, &safe, sizeof safe, 0) != sizeof safe) give_up("lost_cache: flush");
 }
 
 static void wait_if_slow(void) {

@@ -1,4 +1,4 @@
-"""Power cuts: builds lostcache.c, runs a server on it, and takes back writes that were not flushed."""
+"""Power cuts: builds lost_cache.c, runs a server on it, and takes back writes that were not flushed."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 
 from folders import let_servers_enter
 
-SOURCE = pathlib.Path(__file__).with_name("lostcache.c")
+SOURCE = pathlib.Path(__file__).with_name("lost_cache.c")
 # The preloaded library only sees writes by write(), with fsync() and fdatasync().
 OPTIONS = ["--innodb-flush-method=fsync", "--innodb-use-native-aio=0"]
 RECORD = struct.Struct("<QQQ")
@@ -26,7 +26,7 @@ class LostCache:
         self.notes.mkdir()
         self.notes.chmod(0o777)  # the server may run as another user
         let_servers_enter(directory)
-        library = directory / "lostcache.so"
+        library = directory / "lost_cache.so"
         subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
                         str(library), str(SOURCE), "-ldl", "-lpthread"], check=True)
         self.environment = {"LD_PRELOAD": str(library), "ROWSOCKET_LOSTCACHE": str(self.notes)}

@@ -1,7 +1,7 @@
 """Random requests on random tables; most requests find something."""
 
 from kinds import NULL, V
-from sqlmodel import NOW, Find, Insert, Open
+from sql_model import NOW, Find, Insert, Open
 
 OPERATORS = ("=", "=", "=", ">", ">=", "<", "<=")
 

@@ -9,7 +9,7 @@ import base64
 import re
 
 import mc
-from mcvectors import TEXT_TOKEN
+from mc_vectors import TEXT_TOKEN
 
 KEYS = [b"a", b"b", b"K", b"k", b"key:1", b"key:2", b"\xff\xfe", b"x" * 250, b"n1", b"n2", b"n3"]
 NUMBERS = [b"n1", b"n2", b"n3"]  # keys that mostly hold numbers, all of one length: memcached pads

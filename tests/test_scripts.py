@@ -178,7 +178,7 @@ def test_the_proxy_of_the_environment_is_that_of_sudo(tmp_path):
     assert code == 0 and said.startswith("http://proxy:3128 a, b none -q -y") and said.endswith("update\n"), said
 
 
-def test_dpkg_finds_its_programs_behind_a_plain_su(tmp_path):
+def test_dpkg_finds_its_programs_after_a_plain_su(tmp_path):
     (tmp_path / "apt-get").write_text("#!/bin/sh\ncommand -v ldconfig && command -v start-stop-daemon\n")
     (tmp_path / "apt-get").chmod(0o755)
     code, said = bash(PACKAGES + "is_root() { true; }; apt_install update", PATH=f"{tmp_path}:/usr/bin:/bin")

@@ -54,7 +54,7 @@ def test_purchases_are_whole_through_a_failover(cluster, rng):
     assert counted["applied"] > 0
 
 
-def test_finds_on_a_replica_see_a_write_behind_the_wait_for_it(cluster):
+def test_finds_on_a_replica_see_a_write_after_the_wait_for_it(cluster):
     primary, replica = cluster.primary, cluster.replicas[0]
     register = make_register(primary, "own")
     cluster.wait_until_equal("own.t")

@@ -77,7 +77,7 @@ def test_purchases_are_whole_beside_a_node_in_trouble(cluster, rng):
     assert counted["applied"] > 0
 
 
-def test_a_request_that_fails_behind_many_rows_leaves_nothing(cluster, db):
+def test_a_request_that_fails_after_many_rows_leaves_nothing(cluster, db):
     """Its row events fill more than one event: the rows before the one that is refused are in none of them."""
     cluster[1].sql(db).run(f"CREATE TABLE {db}.t (id INT PRIMARY KEY, n TINYINT, pad VARCHAR(4000))")
     cluster[1].sql(db).run(f"INSERT INTO {db}.t SELECT seq, IF(seq = 12, 127, 0), REPEAT('x', 4000) FROM seq_1_to_12")

@@ -308,8 +308,8 @@ def test_the_binlog_can_be_turned_over_under_traffic(make_server):
     assert inserts == 190
 
 
-@pytest.mark.parametrize("behind", ["other statement", "same statement"])
-def test_a_first_row_that_is_refused_leaves_the_commit_its_two_phases(make_server, behind):
+@pytest.mark.parametrize("after_it", ["other statement", "same statement"])
+def test_a_first_row_that_is_refused_leaves_the_commit_its_two_phases(make_server, after_it):
     """Without the two phases, a crash between binary log and engine would leave the transaction in only one
     of them."""
     server = make_server(options=binlog_options("--binlog-format=ROW"))
@@ -321,7 +321,7 @@ def test_a_first_row_that_is_refused_leaves_the_commit_its_two_phases(make_serve
     assert client.open_index(0, "two", "t", "", "id,v") == hs.OK
     assert client.open_index(1, "two", "t", "", "v") == hs.OK
     refused = [0, "+", 2, 1, 9]
-    done = ([0, "+", 2, 3, 9] if behind == "same statement"
+    done = ([0, "+", 2, 3, 9] if after_it == "same statement"
             else hs.find_words(1, "=", [2], 1, 0, mod=["U", 9]))
     before = int(sql.status("Handler_prepare"))
     assert client.pipeline([refused, done])[0] == hs.reply(1, 1, 121)

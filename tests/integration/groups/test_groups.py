@@ -179,9 +179,9 @@ def test_rows_of_an_engine_without_transactions_are_refused(shop, db):
     assert left(sql) == [2, 5] and sql.rows("SELECT * FROM plain") == []
 
 
-def waiting_purchase(shop, server, db, behind_stock=False):
+def waiting_purchase(shop, server, db, after_stock=False):
     """A purchase in the lane, which waits for its user's row: the SQL connection that has locked that row.
-    `behind_stock`: it has waited for the stock's row before."""
+    `after_stock`: it has waited for the stock's row before."""
     client, stock, orders, sql = shop
     sql.run("CREATE TABLE users (id INT PRIMARY KEY, bought INT NOT NULL)")
     sql.run("INSERT INTO users VALUES (1, 0), (2, 0)")
@@ -192,7 +192,7 @@ def waiting_purchase(shop, server, db, behind_stock=False):
     locker.run("SELECT * FROM users WHERE id = 1 FOR UPDATE")
     first = server.sql(db)
     first.run("BEGIN")
-    if behind_stock:
+    if after_stock:
         first.run("SELECT * FROM stock WHERE id = 1 FOR UPDATE")
     before = sql.status("Handlersocket_lock_waits")
     lines = [["G", 3], required(stock, *take(stock, 1)), required(users, "=", 1, 1, 1, 0, "+", 1),
@@ -203,11 +203,11 @@ def waiting_purchase(shop, server, db, behind_stock=False):
     return locker
 
 
-@pytest.mark.parametrize("behind_stock", (False, True))
-def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(shop, server, db, behind_stock):
+@pytest.mark.parametrize("after_stock", (False, True))
+def test_a_row_that_sql_has_locked_is_waited_for_and_holds_up_no_other_group(shop, server, db, after_stock):
     """A purchase waits for its user's row; the stock's row stays free for the others meanwhile."""
     client, _, _, sql = shop
-    locker = waiting_purchase(shop, server, db, behind_stock)
+    locker = waiting_purchase(shop, server, db, after_stock)
     # The lane has met the user's row when the stock's row is free again.
     probe = server.sql(db)
     wait_until(lambda: probe.rows("SELECT 1 FROM stock WHERE id = 1 FOR UPDATE SKIP LOCKED") != [], 20, "the row is free")
@@ -303,7 +303,7 @@ def product_that_sql_has_locked(server):
     return client, client.opened("g", "orders", "", "id"), order_lines, locker
 
 
-def test_a_lock_that_a_request_meets_only_behind_the_others_is_waited_for(make_server):
+def test_a_lock_that_a_request_meets_only_after_the_others_is_waited_for(make_server):
     """By itself the line has no order: its foreign key fails before it meets the product's lock."""
     client, orders, order_lines, locker = product_that_sql_has_locked(make_server())
     client.send_raw(raw([["G", 2], required(orders, *add(7)), required(order_lines, *add(1, 7, 3))]))
@@ -313,7 +313,7 @@ def test_a_lock_that_a_request_meets_only_behind_the_others_is_waited_for(make_s
     assert locker.rows("SELECT id, order_id, product_id FROM order_lines") == [(b"1", b"7", b"3")]
 
 
-def test_a_lock_that_is_met_only_behind_the_others_is_waited_for_as_long_as_others(make_server):
+def test_a_lock_that_is_met_only_after_the_others_is_waited_for_as_long_as_others(make_server):
     server = make_server(options=["--innodb-lock-wait-timeout=1"])
     client, orders, order_lines, locker = product_that_sql_has_locked(server)
     assert group(client, [required(orders, *add(7)), required(order_lines, *add(1, 7, 3))]) == (

@@ -232,7 +232,7 @@ def test_clearing_an_expired_row_away_takes_none_that_refers_to_it(kept, rule):
     assert sql.rows("SELECT k FROM other") == [(b"free",)] and kept.row("free", "*") == before
 
 
-def test_a_gat_goes_on_behind_an_expired_row_that_stays(kept):
+def test_a_gat_goes_on_after_an_expired_row_that_stays(kept):
     client = kept.ready()
     for number in range(2):
         assert client.set(kept.at(f"live{number}"), b"v") == b"STORED"

@@ -192,7 +192,7 @@ def test_row_2_a_bigint_column_holds_the_number(server, db):
     ("DATETIME(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)", "9999-12-31 23:59:59.999999"),
     ("TIMESTAMP(6) NOT NULL DEFAULT NOW(6) ON UPDATE NOW(6)", "2038-01-19 05:14:07.999999"),
     ("BIGINT NOT NULL DEFAULT 0", str(2**63 - 1)), ("BIGINT UNSIGNED NOT NULL DEFAULT 0", str(2**64 - 1))])
-def test_row_2_there_is_a_token_behind_the_largest(make_server, column, largest):
+def test_row_2_there_is_a_token_after_the_largest(make_server, column, largest):
     """SQL or a client has stored the largest token; a larger token is refused and changes nothing."""
     server = make_server(options=["--default-time-zone=+02:00"])
     server.sql().run("CREATE DATABASE large")

@@ -277,7 +277,7 @@ def test_all_connections_together_hold_what_they_may(make_server, protocol, unfi
     assert lost() == after
 
 
-def test_commands_behind_multi_count_as_memory_of_connections(make_server):
+def test_commands_after_multi_count_as_memory_of_connections(make_server):
     server = resp.start(make_server, f"--loose-resp-memory-max-bytes={1 << 20}")
     sql = server.sql()
     run_packaged(sql, "rowsocket_store.sql")

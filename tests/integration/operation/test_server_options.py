@@ -124,7 +124,7 @@ def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
     assert client.open_index(2, "MySQL", "user", "", "Host") == hs.refused(1, "systemtable")
 
 
-def test_a_write_behind_a_find_of_another_client_has_no_snapshot(make_server):
+def test_a_write_after_a_find_of_another_client_has_no_snapshot(make_server):
     """innodb_snapshot_isolation concerns transactions that have a view of their own."""
     server = make_server(options=["--loose-innodb-snapshot-isolation=ON"])
     sql = server.sql()

@@ -156,7 +156,7 @@ def test_early_data_is_not_taken(both, tmp_path):
 @pytest.mark.parametrize("data", [
     b"\x16", b"\x16\x03\x01", b"\x16\x03\x01\x02\x00" + b"\x01" * 100, b"\x16GET / HTTP/1.0\r\n\r\n",
     b"\x16\x03\x01\xff\xff" + bytes(70_000), b"\x16\x03\x03\x00\x00", b"\x16" * 100_000], ids=lambda d: repr(d[:8]))
-def test_garbage_behind_the_first_byte(both, certificates, data):
+def test_garbage_after_the_first_byte(both, certificates, data):
     failed = both.sql().status("Handlersocket_tls_failed")
     with socket.create_connection(address(both), timeout=20) as client:
         with contextlib.suppress(ConnectionError):

@@ -75,7 +75,7 @@ def test_kill_ends_those_that_it_names(server):
     assert is_ended(clients[0])
 
 
-def test_a_list_behind_kill_in_one_packet_lacks_the_ended(server):
+def test_a_list_after_kill_in_one_packet_lacks_the_ended(server):
     first, second = Client(server.resp_port), Client(server.resp_port)
     mine, other = first.ask("CLIENT", "ID"), second.ask("CLIENT", "ID")
     first.sock.sendall(b"CLIENT KILL ID %d\r\nCLIENT KILL ID %d\r\nCLIENT LIST ID %d %d\r\n"

@@ -27,8 +27,8 @@ def sql(shop):
     return shop
 
 
-def behind_a_get(client, *commands):
-    """The replies to commands that come in one packet, behind a GET of the store."""
+def after_a_get(client, *commands):
+    """The replies to commands that come in one packet, after a GET of the store."""
     client.sock.sendall(b"".join(b"*%d\r\n" % len(words) + b"".join(
         b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words) for words in (("GET", "x"), *commands)))
     return [client.receive() for _ in range(len(commands) + 1)][1:]
@@ -36,11 +36,11 @@ def behind_a_get(client, *commands):
 
 def test_a_pipeline_sees_new_and_dropped_columns(client, sql):
     hgetall, watch = ("HGETALL", "dd:1"), (("WATCH", "dd:1"), ("UNWATCH",))
-    assert behind_a_get(client, hgetall, *watch) == [[b"a", b"5", b"b", b"2"], "OK", "OK"]
+    assert after_a_get(client, hgetall, *watch) == [[b"a", b"5", b"b", b"2"], "OK", "OK"]
     sql.run("ALTER TABLE dd ADD COLUMN c INT DEFAULT 4")
-    wait_until(lambda: behind_a_get(client, hgetall, *watch)[0] == [b"a", b"5", b"b", b"2", b"c", b"4"], KNOWN_S)
+    wait_until(lambda: after_a_get(client, hgetall, *watch)[0] == [b"a", b"5", b"b", b"2", b"c", b"4"], KNOWN_S)
     sql.run("ALTER TABLE dd DROP COLUMN a")
-    wait_until(lambda: behind_a_get(client, hgetall, *watch) == [[b"b", b"2", b"c", b"4"], "OK", "OK"], KNOWN_S)
+    wait_until(lambda: after_a_get(client, hgetall, *watch) == [[b"b", b"2", b"c", b"4"], "OK", "OK"], KNOWN_S)
 
 
 def test_a_read_of_a_locked_table_may_be_tried_again(make_server):
@@ -55,7 +55,7 @@ def test_a_read_of_a_locked_table_may_be_tried_again(make_server):
     client.close()
 
 
-def test_a_watch_of_a_locked_table_stops_the_transaction_behind_it(make_server):
+def test_a_watch_of_a_locked_table_stops_the_transaction_after_it(make_server):
     server = resp.start(make_server, "--loose-resp-wrlock-timeout=1")
     client, sql = Client(server.resp_port), server.sql()
     take = ("HSET", "product:7", "stock", 9)
@@ -78,8 +78,8 @@ def test_a_watch_of_a_locked_table_stops_the_transaction_behind_it(make_server):
 
 def test_an_optimistic_loop_ends(client, sql):
     def attempt():
-        watched = behind_a_get(client, ("WATCH", "dd:1"))
-        done = behind_a_get(client, ("MULTI",), ("HSET", "dd:1", "a", 6), ("EXEC",))
+        watched = after_a_get(client, ("WATCH", "dd:1"))
+        done = after_a_get(client, ("MULTI",), ("HSET", "dd:1", "a", 6), ("EXEC",))
         return watched == ["OK"] and isinstance(done[-1], list)
     assert attempt()
     sql.run("ALTER TABLE dd ADD COLUMN c INT DEFAULT 4")

@@ -268,7 +268,7 @@ def test_inline_commands_and_bytes_in_pieces(server):
     (b"*1\r\nGET\r\n", "expected '$', got 'G'"), (b"*x\r\n", "invalid multibulk length"),
     (b"*1\r\n$x\r\n", "invalid bulk length"), (b'SET "a\r\n', "unbalanced quotes in request"),
     (b"x" * 70000, "too big inline request"), (b"*1\r\n$99999999999\r\n", "invalid bulk length")])
-def test_a_protocol_error_ends_the_connection_behind_the_replies_before_it(server, sent, error):
+def test_a_protocol_error_ends_the_connection_after_the_replies_before_it(server, sent, error):
     client = Client(server.resp_port)
     client.sock.sendall(b"PING\r\n" + sent)
     assert client.receive() == "PONG"

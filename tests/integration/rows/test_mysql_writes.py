@@ -241,7 +241,7 @@ def test_a_delete_that_sets_null_in_its_own_table_runs_no_trigger(cascading):
     assert sql.rows("SELECT * FROM t") == [(b"2", None)] and sql.rows("SELECT * FROM log") == []
 
 
-def test_a_parent_is_written_to_behind_its_child(cascading):
+def test_a_parent_is_written_to_after_its_child(cascading):
     """A table that an earlier statement has used is not one that a statement uses now."""
     sql, client = cascading
     sql.run("CREATE TABLE p (id INT PRIMARY KEY, n INT)")

@@ -227,7 +227,7 @@ def test_float_in_front_of_another_key_part(sql, rd):
             assert rd("f", index, "id").rows("=", [shown[0], n], 9) == [(b"%d" % number,)]
 
 
-def test_float_behind_the_front_of_a_text(sql, rd):
+def test_float_after_the_front_of_a_text(sql, rd):
     sql.run("CREATE TABLE f (id INT PRIMARY KEY, t VARCHAR(20), x FLOAT, KEY k (t(5), x))")
     sql.run("INSERT INTO f VALUES (1, 'abcdeZ', 1.5), (2, 'abcdeA', 1.5), (3, 'abcdf', 1.5)")
     assert rd("f", "k", "id").rows("=", ["abcdeA", "1.5"], 9) == [(b"2",)]

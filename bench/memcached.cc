@@ -77,7 +77,7 @@ class Get : public Workload {
  private:
   // `line` is `VALUE key flags bytes [token]`. Returns the bytes of the data block; 0: the block is
   // not complete.
-  size_t CheckValue(std::string_view behind, std::string_view line, uint64_t key, bool* right) {
+  size_t CheckValue(std::string_view after_line, std::string_view line, uint64_t key, bool* right) {
     TakeWord(&line);
     char* end = options_.key.Write(expected_.data(), key, 0);
     const std::string_view key_text(expected_.data(), static_cast<size_t>(end - expected_.data()));
@@ -85,14 +85,14 @@ class Get : public Workload {
     TakeWord(&line);
     size_t bytes = 0;
     if (!ParseWholeNumber(TakeWord(&line), &bytes)) *right = false;
-    if (behind.size() < bytes + kCrLf.size()) return 0;
-    const std::string_view data = behind.substr(0, bytes);
+    if (after_line.size() < bytes + kCrLf.size()) return 0;
+    const std::string_view data = after_line.substr(0, bytes);
     const uint64_t row = options_.ExpectedRow(key);
     end = WriteJoined(options_.values, kSeparator, expected_.data(), row, 0);
     const std::string_view expected(expected_.data(), static_cast<size_t>(end - expected_.data()));
     const bool equal =
         data == expected || (may_be_set_ && MatchesJoined(options_.set, kSeparator, data, row));
-    if (!equal || behind.substr(bytes, kCrLf.size()) != kCrLf) *right = false;
+    if (!equal || after_line.substr(bytes, kCrLf.size()) != kCrLf) *right = false;
     return bytes + kCrLf.size();
   }
 

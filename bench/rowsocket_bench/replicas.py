@@ -136,32 +136,32 @@ class Probe:
         self.write()
         return time.perf_counter() - began
 
-    def _behind(self, wait):
+    def _after(self, wait):
         """The time from the answer to the write until a find on the replica, sent after the wait, sees the write."""
         self.write()
         began = time.perf_counter()
         wait()
         took = time.perf_counter() - began
         if not self.is_seen():
-            raise WindowFailed("a find behind the wait does not see the write")
+            raise WindowFailed("a find after the wait does not see the write")
         return took
 
     def seen(self):
-        return self._behind(lambda: self.until(self.is_seen))
+        return self._after(lambda: self.until(self.is_seen))
 
     def sql_wait(self):
         def wait():
             position = self.system.run("SELECT @@gtid_binlog_pos")[0][0]
             self.system.replicas[0].run(f"SELECT MASTER_GTID_WAIT('{position}', {WAIT_S})")
             self.is_seen()
-        return self._behind(wait)
+        return self._after(wait)
 
     def line_wait(self):
         def wait():
             position, = self.writer.must("H", "position")
             self.until(lambda: self.reader.ask("H", "at", position)[0] == "0")
             self.is_seen()
-        return self._behind(wait)
+        return self._after(wait)
 
 
 PROBES = {"a write until its answer": Probe.answer,

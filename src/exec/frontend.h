@@ -162,16 +162,16 @@ class Frontend {
   /// Gives the connection another account. Called while no item of the connection is under way.
   void SetAccount(std::shared_ptr<const model::Account> account) { account_ = std::move(account); }
 
-  /// Takes the next request off the front of `input`. `behind_requests`: the turn already has items
+  /// Takes the next request off the front of `input`. `after_requests`: the turn already has items
   /// of this connection at which it may stop, so that their input is parsed again.
-  virtual Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+  virtual Step Parse(std::string_view input, bool after_requests, base::Arena& arena,
                      Item* item) = 0;
   /// Parses an item again that has met a lock in its turn and waits for it elsewhere. What the
   /// frontend had found when the turn parsed the item still counts, however long ago that was. If
   /// the item is a kReply now, the caller throws it away and parses its input anew, as if this call
   /// had not been made.
   virtual Step ParseForLane(std::string_view input, base::Arena& arena, Item* item) {
-    return Parse(input, /*behind_requests=*/false, arena, item);
+    return Parse(input, /*after_requests=*/false, arena, item);
   }
   /// Forgets what Parse has noted of the last input, which was not executed, and will be given
   /// again from its first byte.

@@ -74,7 +74,7 @@ bool HandlerSocketFrontend::IsHttp(std::string_view line) {
   return blank != std::string_view::npos && line.substr(blank + 1).starts_with("HTTP/1.");
 }
 
-exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool behind_requests,
+exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool after_requests,
                                                   base::Arena& arena, Item* item) {
   const size_t line_bytes_max = input_bytes_max() - kBehindLineBytes;
   const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
@@ -101,11 +101,11 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
   Command command = handlersocket::ParseLine(line.line, parse_limits(), arena);
   switch (command.kind) {
     case Command::Kind::kOpenIndex:
-      if (behind_requests) return {Parsed::kLater, 0};
+      if (after_requests) return {Parsed::kLater, 0};
       PrepareOpen(command, item);
       break;
     case Command::Kind::kAuth:
-      if (behind_requests) {
+      if (after_requests) {
         WipeCopies(command, line.line);
         return {Parsed::kLater, 0};
       }
@@ -113,15 +113,15 @@ exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool b
       break;
     case Command::Kind::kServerQuestion:
       // The position has the writes before it.
-      if (behind_requests && (command.server_question.kind == Question::kPosition ||
-                              command.server_question.kind == Question::kHasExecuted)) {
+      if (after_requests && (command.server_question.kind == Question::kPosition ||
+                             command.server_question.kind == Question::kHasExecuted)) {
         return {Parsed::kLater, 0};
       }
       PrepareServerQuestion(command, arena, item);
       break;
     case Command::Kind::kName:
       // The requests before the name keep the name under which they were sent.
-      if (behind_requests) return {Parsed::kLater, 0};
+      if (after_requests) return {Parsed::kLater, 0};
       TakeName(command, item);
       break;
     case Command::Kind::kRequest:

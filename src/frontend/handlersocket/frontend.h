@@ -48,7 +48,7 @@ class HandlerSocketFrontend final : public exec::Frontend {
  public:
   explicit HandlerSocketFrontend(const HandlerSocketSettings& settings);
 
-  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+  Step Parse(std::string_view input, bool after_requests, base::Arena& arena,
              exec::Item* item) override;
   void Rewind() override {
     framer_ = handlersocket::Framer();

@@ -55,24 +55,24 @@ bool MayCreate(const Command& command) {
 
 }  // namespace
 
-exec::Frontend::Step MemcachedFrontend::Parse(std::string_view input, bool behind_requests,
+exec::Frontend::Step MemcachedFrontend::Parse(std::string_view input, bool after_requests,
                                               base::Arena& arena, Item* item) {
-  const Step step = ParseOne(input, behind_requests, arena, item);
+  const Step step = ParseOne(input, after_requests, arena, item);
   refreshed_bytes_ -= std::min(refreshed_bytes_, step.consumed);
   return step;
 }
 
-exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool behind_requests,
+exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool after_requests,
                                                  base::Arena& arena, Item* item) {
   const bool is_binary = parser_.is_binary() || login_dialect_ == memcached::Dialect::kBinary;
   const bool is_login =
       shared_.settings.accounts &&
       (!is_logged_in_ || (is_binary && parser_.may_begin() && memcached::IsSasl(input)));
   if (is_login) {
-    if (behind_requests) return {Parsed::kLater, 0};
+    if (after_requests) return {Parsed::kLater, 0};
     return ParseLogin(input, arena, item);
   }
-  if (!behind_requests) {
+  if (!after_requests) {
     TakeSnapshot();
     // Requests that were parsed in an earlier turn and not answered are parsed again now. They get
     // their former numbers, so that a mark that one of them has won in a turn that was lost still
@@ -91,11 +91,11 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
   }
   // The parser can remember only of one command that bytes yet to come belong to it. If an earlier
   // command were parsed again after this one, the parser would lose that.
-  if (behind_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
+  if (after_requests && parser_.leaves_swallowing()) return {Parsed::kLater, 0};
   item->closes = work.command.closes;
   if (work.command.verb == Verb::kClientName && IsExecuted(work.command)) {
     // The requests before the name keep the name under which they were sent.
-    if (behind_requests) return {Parsed::kLater, 0};
+    if (after_requests) return {Parsed::kLater, 0};
     name_ = work.command.client_name;
   }
   const bool is_flush = work.command.verb == Verb::kFlushAll && shared_.settings.may_flush;
@@ -104,7 +104,7 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
     // A container with an unknown name may have been made a moment ago. The tables are read once
     // for all requests that have been received by then.
     if (AsksForContainer(work) && refreshed_bytes_ == 0) {
-      if (behind_requests) return {Parsed::kLater, 0};
+      if (after_requests) return {Parsed::kLater, 0};
       refreshed_bytes_ = input.size();
       item->kind = Item::Kind::kRefresh;
       item->request.account = account();
@@ -113,7 +113,7 @@ exec::Frontend::Step MemcachedFrontend::ParseOne(std::string_view input, bool be
     work.switches = IsGet(work.command.verb) && work.targets.size() == 1 &&
                     work.target().is_container_only && work.target().wrong == Wrong::kNothing;
     if (work.switches) {
-      if (behind_requests) return {Parsed::kLater, 0};
+      if (after_requests) return {Parsed::kLater, 0};
       if (!Switch(arena, &work, item)) return {Parsed::kItem, 0};
     }
   }

@@ -26,7 +26,7 @@ class MemcachedFrontend final : public exec::Frontend {
     SetAccount(shared.settings.account);
   }
 
-  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+  Step Parse(std::string_view input, bool after_requests, base::Arena& arena,
              exec::Item* item) override;
   void Rewind() override { parser_.Rewind(); }
   size_t input_bytes_max() const override {
@@ -57,7 +57,7 @@ class MemcachedFrontend final : public exec::Frontend {
   void Finished(const exec::Item& item, const model::Error& answer) override;
 
  private:
-  Step ParseOne(std::string_view input, bool behind_requests, base::Arena& arena, exec::Item* item);
+  Step ParseOne(std::string_view input, bool after_requests, base::Arena& arena, exec::Item* item);
   Step ParseLogin(std::string_view input, base::Arena& arena, exec::Item* item);
   void TakeSnapshot();
   void ResolveFlush(base::Arena& arena, MemcachedWork* work) const;

@@ -121,9 +121,9 @@ TEST_F(MemcachedTest, NoTwoRequestsThatAreUnderWayHaveOneNumber) {
   MemcachedFrontend other(*shared_);
   Ask("get a\r\n");
   base::Arena arena;
-  const auto number = [&arena](MemcachedFrontend& frontend, bool behind_requests) {
+  const auto number = [&arena](MemcachedFrontend& frontend, bool after_requests) {
     Item item;
-    EXPECT_EQ(Parsed::kItem, frontend.Parse("mg a v\r\n", behind_requests, arena, &item).parsed);
+    EXPECT_EQ(Parsed::kItem, frontend.Parse("mg a v\r\n", after_requests, arena, &item).parsed);
     return MemcachedWorkOf(item).serial;
   };
   const uint64_t first = number(*frontend_, false);

@@ -25,12 +25,11 @@ TEST_F(MemcachedTest, AnItemThatIsTooLargeSharesNoRow) {
 /// One client's requests in one turn.
 class MemcachedTurnTest : public MemcachedTest {
  protected:
-  void Add(std::string_view bytes, bool behind_requests = false) {
+  void Add(std::string_view bytes, bool after_requests = false) {
     client_.frontend = frontend_.get();
     client_.out = &out_;
     Item& item = turn_.Add(client_).item;
-    ASSERT_EQ(Parsed::kItem,
-              frontend_->Parse(bytes, behind_requests, arena_of_turn_, &item).parsed);
+    ASSERT_EQ(Parsed::kItem, frontend_->Parse(bytes, after_requests, arena_of_turn_, &item).parsed);
     turn_.Added();
   }
 
@@ -74,7 +73,7 @@ TEST_F(MemcachedTurnTest, RequestsForAKeyThatNoRowCanHaveLockNoRow) {
   const auto held_by_its_text = store_.LockRow("test.numbers", {"007"});
   const uint64_t rows_begun = store_.calls(engine::fake::Call::Kind::kBeginRow);
   Add("delete 007\r\n");
-  Add("delete 007\r\n", /*behind_requests=*/true);
+  Add("delete 007\r\n", /*after_requests=*/true);
   turn_.Run(session_);
   EXPECT_EQ("NOT_FOUND\r\nNOT_FOUND\r\n", out_.sendable());
   EXPECT_EQ(rows_begun, store_.calls(engine::fake::Call::Kind::kBeginRow));

@@ -76,7 +76,7 @@ TEST_F(RespTest, AKeyWhoseTableIsNotThereIsLookedForInTheStoreNext) {
   std::string error;
   std::span<RespCall> calls;
   while (asked.size() < 5) {
-    finder.BeginParse(/*is_behind=*/false, /*now_ms=*/0);
+    finder.BeginParse(/*after_requests=*/false, /*now_ms=*/0);
     finder.CountParsed(words[1].size());
     calls = maker.Make(*FindRespCommand("get"), words, /*may_name_tables=*/true, arena_, &error);
     exec::Item item;
@@ -145,7 +145,7 @@ TEST_F(RespTest, ManyOpenIndexesAreClosedBeforeTheNextTurn) {
   Parse("HGET t:1 v\r\n");
   size_t number = 0;
   while (parsed_ == exec::Frontend::Parsed::kItem && number < kFields) {
-    Parse(GetFields(kFields, number++) + "\r\n", /*behind_requests=*/true);
+    Parse(GetFields(kFields, number++) + "\r\n", /*after_requests=*/true);
   }
   EXPECT_EQ(exec::Frontend::Parsed::kLater, parsed_) << "items of the turn use the open indexes";
   EXPECT_EQ(model::kRespShapeColumnsMax / kFields + 1, number);

@@ -121,11 +121,11 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   if (changes_.Finished(work, answer)) ShowHeldBytes();
 }
 
-exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool behind_requests,
+exec::Frontend::Step RespFrontend::Parse(std::string_view input, bool after_requests,
                                          base::Arena& arena, Item* item) {
   last_parse_said_later_ = own_client_.replies().is_skip_in_turn();
   if (last_parse_said_later_) return {Parsed::kLater, 0};
-  changes_.BeginParse(behind_requests);
+  changes_.BeginParse(after_requests);
   const Step step = ParseOne(input, arena, item);
   own_client_.activity().queued.store(
       state_.in_multi ? static_cast<int64_t>(state_.queued->size()) : -1,
@@ -143,7 +143,7 @@ exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Ar
                                                 Item* item) {
   finder_.AllowStale(true);
   changes_.AllowDrop(true);
-  const Step step = Parse(input, /*behind_requests=*/false, arena, item);
+  const Step step = Parse(input, /*after_requests=*/false, arena, item);
   changes_.AllowDrop(false);
   finder_.AllowStale(false);
   return step;
@@ -152,13 +152,13 @@ exec::Frontend::Step RespFrontend::ParseForLane(std::string_view input, base::Ar
 exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena& arena,
                                             Item* item) {
   RespActivity& activity = own_client_.activity();
-  const bool is_behind = changes_.is_behind();
-  if (!is_behind) {
+  const bool after_requests = changes_.after_requests();
+  if (!after_requests) {
     locator_.BeginTurn();
     if (changes_.Undo()) ShowFacts();
     activity.since_ms.store(base::CoarseNowMs(), std::memory_order_relaxed);
   }
-  finder_.BeginParse(is_behind, activity.since_ms.load(std::memory_order_relaxed));
+  finder_.BeginParse(after_requests, activity.since_ms.load(std::memory_order_relaxed));
   const resp::RequestStep step = requests_.Next(input, request_limits(), arena);
   using Result = resp::RequestStep::Result;
   if (step.result == Result::kNeedMore) return {Parsed::kNeedMore, 0};
@@ -181,7 +181,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   if (command != nullptr) item->verb = NumberOf(*command);
   activity.verb.store(item->verb, std::memory_order_relaxed);
   last_parse_said_later_ =
-      is_behind &&
+      after_requests &&
       (finder_.has_many() || (command != nullptr && changes_.MustBeLater(*command, arguments)));
   if (last_parse_said_later_) return {Parsed::kLater, 0};
   // SKIP would be only for the reply to MULTI.

@@ -44,7 +44,7 @@ class RespFrontend final : public exec::Frontend {
  public:
   explicit RespFrontend(const RespSettings& settings);
 
-  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
+  Step Parse(std::string_view input, bool after_requests, base::Arena& arena,
              exec::Item* item) override;
   Step ParseForLane(std::string_view input, base::Arena& arena, exec::Item* item) override;
   void Rewind() override;

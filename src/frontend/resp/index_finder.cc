@@ -68,12 +68,12 @@ bool IsPlain(const RespCall& call) {
 
 }  // namespace
 
-void RespIndexFinder::BeginParse(bool is_behind, int64_t now_ms) {
+void RespIndexFinder::BeginParse(bool after_requests, int64_t now_ms) {
   // The command is parsed again, after an index of it was opened.
   if (is_opening_) return;
-  if (!is_behind) shapes_.ReleaseFormer();
+  if (!after_requests) shapes_.ReleaseFormer();
   // The lane uses what the turn has found.
-  if (!is_behind && !allows_stale_ && has_many()) shapes_.Clear();
+  if (!after_requests && !allows_stale_ && has_many()) shapes_.Clear();
   if (shape_.capacity() > model::kRespShapeBytesMax) std::string().swap(shape_);
   command_ms_ = now_ms;
   indexes_asked_ = bytes_parsed_ = columns_opened_ = 0;

@@ -29,9 +29,9 @@ namespace rowsocket::frontend {
 
 class RespIndexFinder {
  public:
-  /// Closes the indexes if there are many, and none is in use. `is_behind`: items of the turn
-  /// before the request may use indexes. `now_ms`: when the turn has begun.
-  void BeginParse(bool is_behind, int64_t now_ms);
+  /// Closes the indexes if there are many, and none is in use. `after_requests`: items of the turn
+  /// before this one may use indexes. `now_ms`: when the turn has begun.
+  void BeginParse(bool after_requests, int64_t now_ms);
   /// Ends a parse. `asks_for_index`: the request was not taken, and is parsed again next.
   void EndParse(bool asks_for_index) { is_opening_ = asks_for_index; }
   /// Sets whether what was found about a table counts without a limit of time, or for a second.

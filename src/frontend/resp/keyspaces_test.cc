@@ -120,7 +120,7 @@ class RespKeyspacesTest : public RespTest {
     const std::string line = command + "\r\n";
     RespFrontend other(settings_);
     exec::Item item;
-    other.Parse(line, /*behind_requests=*/false, arena_, &item);
+    other.Parse(line, /*after_requests=*/false, arena_, &item);
     ASSERT_EQ(exec::Item::Kind::kRequest, item.kind) << command;
     base::Buffer out;
     session_.BeginTurn(/*writes=*/true);
@@ -266,7 +266,7 @@ std::string RunTwice(const std::string& command, RespFrontend& frontend, engine:
   base::Arena arena;
   for (int i = 0; i < 2; ++i) {
     exec::Item& item = turn.Add(client).item;
-    frontend.Parse(line, /*behind_requests=*/i != 0, arena, &item);
+    frontend.Parse(line, /*after_requests=*/i != 0, arena, &item);
     EXPECT_EQ(exec::Item::Kind::kRequest, item.kind) << command;
     turn.Added();
   }

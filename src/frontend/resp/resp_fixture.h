@@ -31,11 +31,11 @@ class RespTest : public ::testing::Test {
   }
 
   /// Parses one inline command as a worker does, and opens the indexes that it asks for.
-  exec::Item Parse(const std::string& line, bool behind_requests = false) {
+  exec::Item Parse(const std::string& line, bool after_requests = false) {
     for (int attempt = 0; attempt < attempts_max_; ++attempt) {
       exec::Item item;
       bytes_parsed_ += line.size();
-      const exec::Frontend::Step step = frontend_->Parse(line, behind_requests, arena_, &item);
+      const exec::Frontend::Step step = frontend_->Parse(line, after_requests, arena_, &item);
       parsed_ = step.parsed;
       consumed_ = step.consumed;
       if (!item.is_silent()) return item;

@@ -30,10 +30,10 @@ class RespStateChanges {
   /// Begins a new turn: takes back the changes of items that the last turn has not come to. Returns
   /// whether the state or the name may have changed by that.
   bool Undo();
-  /// Begins a parse. `is_behind`: the item that is parsed next comes after others at which the turn
-  /// may stop.
-  void BeginParse(bool is_behind) { is_behind_ = is_behind; }
-  bool is_behind() const { return is_behind_; }
+  /// Begins a parse. `after_requests`: the item that is parsed next comes after others at which the
+  /// turn may stop.
+  void BeginParse(bool after_requests) { after_requests_ = after_requests; }
+  bool after_requests() const { return after_requests_; }
   /// Sets whether an item that turns out to be a reply is thrown away, and parsed anew.
   void AllowDrop(bool allows) { may_be_dropped_ = allows; }
   /// Whether the command is parsed only when all items before it have their answers.
@@ -50,7 +50,7 @@ class RespStateChanges {
   }
   /// Whether the item that is being parsed may be dropped, even if it is a reply, so that its
   /// changes are taken back.
-  bool MayComeToNothing() const { return is_behind_ || may_be_dropped_; }
+  bool MayComeToNothing() const { return after_requests_ || may_be_dropped_; }
 
   /// Notes the state before the item changes it. Call it if the turn may stop at the item or before
   /// it, or if the lane may throw it away.
@@ -88,7 +88,7 @@ class RespStateChanges {
   RespOwnClient& own_client_;
   RespWatchedKeys& watched_;
   RespStateHistory history_;
-  bool is_behind_ = false;
+  bool after_requests_ = false;
   bool may_be_dropped_ = false;
 };
 

@@ -24,7 +24,7 @@ class RespStateChangesTest : public ::testing::Test {
 
 TEST_F(RespStateChangesTest, AnItemThatTheTurnHasNotComeToChangesNothing) {
   own_client_.SetName("before");
-  changes_.BeginParse(/*is_behind=*/true);
+  changes_.BeginParse(/*after_requests=*/true);
   ASSERT_TRUE(changes_.MayComeToNothing());
   changes_.Note(item_);
   state_.BeginMulti();
@@ -36,7 +36,7 @@ TEST_F(RespStateChangesTest, AnItemThatTheTurnHasNotComeToChangesNothing) {
 }
 
 TEST_F(RespStateChangesTest, AnItemThatHasItsAnswerHasChangedTheConnection) {
-  changes_.BeginParse(/*is_behind=*/true);
+  changes_.BeginParse(/*after_requests=*/true);
   changes_.Note(item_);
   state_.BeginMulti();
   EXPECT_FALSE(changes_.Finished(work_, {}));
@@ -45,7 +45,7 @@ TEST_F(RespStateChangesTest, AnItemThatHasItsAnswerHasChangedTheConnection) {
 }
 
 TEST_F(RespStateChangesTest, AWatchFailsAtOnceWhereNothingIsBeforeIt) {
-  changes_.BeginParse(/*is_behind=*/false);
+  changes_.BeginParse(/*after_requests=*/false);
   changes_.FailWatch(item_);
   EXPECT_FALSE(work_.fails_watch);
   changes_.Undo();
@@ -55,7 +55,7 @@ TEST_F(RespStateChangesTest, AWatchFailsAtOnceWhereNothingIsBeforeIt) {
 }
 
 TEST_F(RespStateChangesTest, AWatchBehindOtherItemsFailsWithItsAnswer) {
-  changes_.BeginParse(/*is_behind=*/true);
+  changes_.BeginParse(/*after_requests=*/true);
   changes_.FailWatch(item_);
   EXPECT_TRUE(work_.fails_watch);
   EXPECT_TRUE(watched_.has_failed()) << "an EXEC behind it in the turn is told";

@@ -195,7 +195,7 @@ TEST_F(RespStateTest, AnExecBehindAFailedWatchOfItsTurnIsRefused) {
   Begin();
   Item watch = Parse("WATCH a\r\n");
   ASSERT_EQ(Item::Kind::kRequest, watch.kind);
-  const Item exec = Parse("MULTI\r\nSET a 1\r\nEXEC\r\n", /*behind_requests=*/true);
+  const Item exec = Parse("MULTI\r\nSET a 1\r\nEXEC\r\n", /*after_requests=*/true);
   ASSERT_EQ(Item::Kind::kRequest, exec.kind);
   // The account's limit, for instance, may refuse the WATCH.
   watch.kind = Item::Kind::kReply;
@@ -214,7 +214,7 @@ TEST_F(RespStateTest, ATokenThatHasTakenEffectSaysSoBehindAFailedWatch) {
   EXPECT_TRUE(first.ends_with(":11\r\n")) << first;
   Item watch = Parse("WATCH a\r\n");
   ASSERT_EQ(Item::Kind::kRequest, watch.kind);
-  const Item again = Parse(once, /*behind_requests=*/true);
+  const Item again = Parse(once, /*after_requests=*/true);
   ASSERT_EQ(Item::Kind::kRequest, again.kind);
   watch.kind = Item::Kind::kReply;
   watch.error.code = model::ErrorCode::kAccountRate;

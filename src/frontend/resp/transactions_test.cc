@@ -248,8 +248,8 @@ TEST_F(RespTest, ASkipIsForOneCommandThatMayBeParsedAgain) {
 // A connection that has several transactions in flight has them executed together.
 TEST_F(RespTest, TransactionsOfOneConnectionShareATurn) {
   const std::string text = "MULTI\r\nHINCRBY t:1 v 1\r\nEXEC\r\n";
-  for (const bool behind_requests : {false, true}) {
-    const Item item = Parse(text, behind_requests);
+  for (const bool after_requests : {false, true}) {
+    const Item item = Parse(text, after_requests);
     EXPECT_EQ(Parsed::kItem, parsed_);
     EXPECT_EQ(Item::Kind::kRequest, item.kind);
     EXPECT_EQ(text.size(), consumed_);

@@ -62,15 +62,15 @@ class TurnFixture : public ::testing::Test {
   /// Puts requests into the turn, as a worker does.
   void Send(Peer& peer, std::string_view lines) {
     std::string_view input = inputs_.emplace_back(lines);
-    bool behind_requests = false;
+    bool after_requests = false;
     while (!input.empty()) {
       TurnItem& item = turn_.Add(peer.client);
-      const Frontend::Step step = peer.frontend.Parse(input, behind_requests, arena_, &item.item);
+      const Frontend::Step step = peer.frontend.Parse(input, after_requests, arena_, &item.item);
       ASSERT_EQ(Frontend::Parsed::kItem, step.parsed);
       item.input_begin = peer.parsed;
       item.input_end = peer.parsed += step.consumed;
       input.remove_prefix(step.consumed);
-      behind_requests = behind_requests || item.item.kind == Item::Kind::kRequest;
+      after_requests = after_requests || item.item.kind == Item::Kind::kRequest;
       if (item.item.kind == Item::Kind::kOpen) Open(peer, item);
       turn_.Added();
     }

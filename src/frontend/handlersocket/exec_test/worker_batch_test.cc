@@ -25,9 +25,8 @@ class CountingFrontend final : public Frontend {
  public:
   CountingFrontend(const frontend::HandlerSocketSettings& settings, std::atomic<unsigned>& items)
       : inner_(settings), items_(items) {}
-  Step Parse(std::string_view input, bool behind_requests, base::Arena& arena,
-             Item* item) override {
-    const Step step = inner_.Parse(input, behind_requests, arena, item);
+  Step Parse(std::string_view input, bool after_requests, base::Arena& arena, Item* item) override {
+    const Step step = inner_.Parse(input, after_requests, arena, item);
     items_ += step.parsed == Parsed::kItem;
     return step;
   }

@@ -127,7 +127,7 @@ TEST(HotRowsTest, ASketchKeepsTheSumAndTheBoundsOfItsCounts) {
 }
 
 // Rows that come only once push out neither a hot row nor its count.
-TEST(HotRowsTest, AHotRowStaysBehindAStreamOfRowsThatComeOnce) {
+TEST(HotRowsTest, AHotRowStaysAfterAStreamOfRowsThatComeOnce) {
   HotRows rows;
   for (int i = 0; i < 20'000; ++i) {
     rows.Add({{Named("once" + std::to_string(i)), {1}}}, 1000);

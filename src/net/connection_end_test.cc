@@ -136,7 +136,7 @@ TEST(Connection, LastReplySurvivesUnreadInput) {
 
 /// The client of a lingering connection sends until it has sent more than a lingering connection
 /// takes.
-void ExpectResetBehindLimit(Fixture& f) {
+void ExpectResetAfterLimit(Fixture& f) {
   const std::string more = Pattern(16 * 1024);
   size_t taken = 0;
   for (; taken <= Connection::kLingerBytesMax; taken += more.size()) {
@@ -153,7 +153,7 @@ TEST(Connection, AClientThatGoesOnSendingIsReset) {
   f.Reply("2\t1\tcmd\n");
   f.connection.Finish();
   EXPECT_EQ(SendStatus::kDone, f.connection.Send().status);
-  ExpectResetBehindLimit(f);
+  ExpectResetAfterLimit(f);
 }
 
 TEST(Connection, AClientThatTakesNoReplyAndGoesOnSendingIsReset) {
@@ -161,7 +161,7 @@ TEST(Connection, AClientThatTakesNoReplyAndGoesOnSendingIsReset) {
   f.Reply(Pattern(16u << 20));
   f.connection.Finish();
   EXPECT_EQ(SendStatus::kBlocked, f.connection.Send().status);
-  ExpectResetBehindLimit(f);
+  ExpectResetAfterLimit(f);
 }
 
 // An early end would tell the client that a request without a reply was executed, before its

@@ -96,7 +96,7 @@ TEST(Connection, TellsOfInputOnceAndSaysWhenItHasLeftSome) {
   EXPECT_EQ(4u, f.connection.Receive(100).bytes);
 }
 
-TEST(Connection, EndBehindInputIsReceived) {
+TEST(Connection, EndAfterInputIsReceived) {
   for (const bool comes_with_input : {true, false}) {
     Fixture f(MakeTcpPair());
     EventLoop loop;

@@ -136,9 +136,9 @@ TEST(IdleList, ACrowdThatWasActiveLaterIsNotPassed) {
     EXPECT_NE(&late, list.Expired(2000));
     list.Expired(2000)->Unlink();
   }
-  int behind = 0;
-  for (; list.Expired(2000) != &late; ++behind) list.Expired(2000)->Unlink();
-  EXPECT_GT(behind, 0);
+  int before_late = 0;
+  for (; list.Expired(2000) != &late; ++before_late) list.Expired(2000)->Unlink();
+  EXPECT_GT(before_late, 0);
 }
 
 TEST(IdleList, MovesBetweenLists) {

@@ -51,7 +51,7 @@ TEST_F(AccountContract, S10EachKindOfRequestNeedsItsOwnRight) {
   EXPECT_EQ("1,11,a;2,20,b;10,5,NULL;", harness_->Dump());
 }
 
-TEST_F(AccountContract, S10TheRightsAreThoseBehindBeginTurn) {
+TEST_F(AccountContract, S10TheRightsAreThoseAfterBeginTurn) {
   User user(*harness_, LockWait::kNever, {"v"});
   SetRights(Rights::kSelectAndUpdateV);
   user.BeginTurn(true);

@@ -36,7 +36,7 @@ TEST_F(EngineContract, S1FindsOfATurnSeeOneStateThroughEveryIndex) {
   EXPECT_TRUE(user.Commit().ok());
 }
 
-TEST_F(EngineContract, S1FindBehindAWriteSeesTheWrite) {
+TEST_F(EngineContract, S1FindAfterAWriteSeesTheWrite) {
   User user(*harness_, LockWait::kNever);
   user.BeginTurn(true);
   EXPECT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
@@ -73,7 +73,7 @@ TEST_F(EngineContract, S2FailedStatementLeavesNothingOfItself) {
   EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
 }
 
-TEST_F(EngineContract, S2StatementsBeforeAndBehindAFailedOneStand) {
+TEST_F(EngineContract, S2StatementsBeforeAndAfterAFailedOneStand) {
   User user(*harness_, LockWait::kNever, {"id"});
   user.BeginTurn(true);
   ASSERT_TRUE(user.Do(Command::Insert({"7"})).ok());

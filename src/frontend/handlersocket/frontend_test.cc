@@ -352,7 +352,7 @@ TEST_F(HandlerSocketTest, AConnectionHasTheNameThatItWasGivenLast) {
   EXPECT_EQ("", frontend_->name());
 }
 
-TEST_F(HandlerSocketTest, ANameIsForRequestsBehindIt) {
+TEST_F(HandlerSocketTest, ANameIsForRequestsAfterIt) {
   Connect();
   base::Arena arena;
   Item item;

@@ -158,7 +158,7 @@ TEST_F(MemcachedTest, AClientsOwnCasIsKept) {
             Ask("ms a 1 E18446744073709551615\r\nz\r\n").find("cannot hold this cas"));
 }
 
-TEST_F(MemcachedTest, BehindTheLargestCasComesTheClocksCas) {
+TEST_F(MemcachedTest, AfterTheLargestCasComesTheClocksCas) {
   struct Column {
     Kind kind;
     bool is_unsigned;

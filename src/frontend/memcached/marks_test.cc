@@ -267,7 +267,7 @@ TEST_F(MemcachedTest, AFlushThatFailsLeavesTheOneThatIsToCome) {
 // A flush that stayed due would delete items that are written until the reason is gone.
 TEST_F(MemcachedTest, ADelayedFlushWhoseRowsCannotBeDeletedIsDropped) {
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
-  const auto flush_behind = [&](const model::Error& error) {
+  const auto rows_left_after = [&](const model::Error& error) {
     Set("a", "1", "0");
     EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
     store_.SetHook([error](const engine::fake::Call& call) {
@@ -284,9 +284,9 @@ TEST_F(MemcachedTest, ADelayedFlushWhoseRowsCannotBeDeletedIsDropped) {
     housekeeper.AwaitFlush();
     return store_.RowCount("test.demo");
   };
-  EXPECT_EQ(1u, flush_behind(model::Error::Engine(152))) << "a foreign key refers to a row";
-  EXPECT_EQ(1u, flush_behind({model::ErrorCode::kTrigger}));
-  EXPECT_EQ(0u, flush_behind({model::ErrorCode::kLockWait}));
+  EXPECT_EQ(1u, rows_left_after(model::Error::Engine(152))) << "a foreign key refers to a row";
+  EXPECT_EQ(1u, rows_left_after({model::ErrorCode::kTrigger}));
+  EXPECT_EQ(0u, rows_left_after({model::ErrorCode::kLockWait}));
 }
 
 TEST_F(MemcachedTest, ADelayedFlushIsDroppedWhereItsContainerIsDisabled) {

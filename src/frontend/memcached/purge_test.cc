@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Indexes, PurgeByIndexOrScanTest,
 
 // Rows of two containers have expired; the stop comes in the middle of the first one's, which ends
 // without a change. The session is interrupted more than once, because it may forget an interrupt.
-TEST_F(PurgeTest, StopEndsTheRoundBehindTheContainerUnderWay) {
+TEST_F(PurgeTest, StopEndsTheRoundAfterTheContainerUnderWay) {
   Fill({Numbered("k", 1, "1000")}, "by_e");
   store_.CreateTable({"test.more",
                       {"a", "v", "e"},
@@ -240,7 +240,7 @@ TEST_F(PurgeTest, WhatIsDeletedBeforeAnErrorOfTheTableIsCounted) {
   EXPECT_EQ(9u, counted);
 }
 
-TEST_F(PurgeTest, TheRoundBehindOneThatRanOutOfMemoryGoesOn) {
+TEST_F(PurgeTest, TheRoundAfterOneThatRanOutOfMemoryGoesOn) {
   std::vector<Row> all;
   for (int i = 0; i < 50; ++i) all.push_back(Numbered("k", i, "1000"));
   Fill(all, "by_e");
@@ -295,7 +295,7 @@ TEST_F(PurgeTest, OtherRulesHoldFromTheNextRoundOn) {
   EXPECT_EQ(40u, rows());
 }
 
-TEST_F(PurgeTest, TheRoundBehindAnErrorGoesOnWhereItWas) {
+TEST_F(PurgeTest, TheRoundAfterAnErrorGoesOnWhereItWas) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));
   for (int i = 0; i < 150; ++i) all.push_back(Numbered("then", i, "2000"));

@@ -70,7 +70,7 @@ TEST_F(MemcachedRightsTest, AnItemIsMadeStaleByAnAccountThatMayUpdateIt) {
 }
 
 // The account's rights are checked before the item expires, and the row is reached after that.
-TEST_F(MemcachedRightsTest, AnItemWhoseTimePassesBehindItsJudgementKeepsItsRow) {
+TEST_F(MemcachedRightsTest, AnItemWhoseTimePassesAfterItsJudgementKeepsItsRow) {
   using Parts = std::pair<std::string, std::string>;
   for (const auto& [begin, end] :
        {Parts("touch a ", "\r\n"), Parts("gat ", " a\r\n"), Parts("mg a T", "\r\n"),

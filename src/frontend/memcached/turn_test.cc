@@ -79,7 +79,7 @@ TEST_F(MemcachedTurnTest, RequestsForAKeyThatNoRowCanHaveLockNoRow) {
   EXPECT_EQ(rows_begun, store_.calls(engine::fake::Call::Kind::kBeginRow));
 }
 
-TEST_F(MemcachedTest, NoRequestIsBehindDataThatIsYetToBeSwallowed) {
+TEST_F(MemcachedTest, NoRequestIsAfterDataThatIsYetToBeSwallowed) {
   base::Arena arena;
   Item item;
   const std::string too_large = "set a 0 0 2000000\r\nget a\r\n";

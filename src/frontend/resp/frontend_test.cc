@@ -105,7 +105,7 @@ TEST_F(RespTest, ACommandThatComesAgainIsTheSameCommand) {
   }
 }
 
-TEST_F(RespTest, ACommandThatComesAgainIsServedBehindALoginToo) {
+TEST_F(RespTest, ACommandThatComesAgainIsServedAfterALoginToo) {
   const std::string command = Array("HGET t:1 v");
   for (int i = 0; i < 4; ++i) EXPECT_EQ("$2\r\n10\r\n", Run(Parse(command)));
   base::Buffer out;

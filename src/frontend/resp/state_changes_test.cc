@@ -54,7 +54,7 @@ TEST_F(RespStateChangesTest, AWatchFailsAtOnceWhereNothingIsBeforeIt) {
   EXPECT_FALSE(watched_.has_failed());
 }
 
-TEST_F(RespStateChangesTest, AWatchBehindOtherItemsFailsWithItsAnswer) {
+TEST_F(RespStateChangesTest, AWatchAfterOtherItemsFailsWithItsAnswer) {
   changes_.BeginParse(/*after_requests=*/true);
   changes_.FailWatch(item_);
   EXPECT_TRUE(work_.fails_watch);

@@ -191,7 +191,7 @@ TEST_F(RespStateTest, APipelineIsTheSameInOneTurnAndInMany) {
 }
 
 // Clients send the EXEC before they know that the WATCH has failed, and rely on it.
-TEST_F(RespStateTest, AnExecBehindAFailedWatchOfItsTurnIsRefused) {
+TEST_F(RespStateTest, AnExecAfterAFailedWatchOfItsTurnIsRefused) {
   Begin();
   Item watch = Parse("WATCH a\r\n");
   ASSERT_EQ(Item::Kind::kRequest, watch.kind);
@@ -207,7 +207,7 @@ TEST_F(RespStateTest, AnExecBehindAFailedWatchOfItsTurnIsRefused) {
 }
 
 /// The client has lost the reply to the first sending, and sends all of it again.
-TEST_F(RespStateTest, ATokenThatHasTakenEffectSaysSoBehindAFailedWatch) {
+TEST_F(RespStateTest, ATokenThatHasTakenEffectSaysSoAfterAFailedWatch) {
   const std::string once = "MULTI\r\nROW.ONCE a\r\nHINCRBY t:1 v 1\r\nEXEC\r\n";
   Begin();
   const std::string first = Send(once, kNever);
@@ -247,7 +247,7 @@ TEST_F(RespStateTest, AFailedWatchStopsTransactionsUntilItEnds) {
   }
 }
 
-TEST_F(RespStateTest, AWatchBeyondALimitStopsTheExecBehindIt) {
+TEST_F(RespStateTest, AWatchBeyondALimitStopsTheExecAfterIt) {
   const std::string set = "MULTI\r\nSET a 1\r\nEXEC\r\n";
   Begin();
   EXPECT_TRUE(Ask(Keys("k", 10'001)).starts_with("-TOOLARGE "));

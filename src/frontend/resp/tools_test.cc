@@ -434,7 +434,7 @@ TEST_F(RespTest, CommandTellsTheKeysOfACommand) {
 }
 
 // Rows that have expired wait for their purge, which a replica leaves to its source.
-TEST_F(RespTest, ARandomKeyIsFoundBehindManyThatHaveExpired) {
+TEST_F(RespTest, ARandomKeyIsFoundAfterManyThatHaveExpired) {
   std::vector<engine::fake::Row> rows;
   for (uint64_t i = 0; i < model::kRespRandomOfAllMax; ++i) {
     rows.push_back({"0", "a" + std::to_string(i), "v", "1"});

@@ -72,7 +72,7 @@ TEST_F(RespTest, ACommandOnAKeyThatCannotBeThereIsDone) {
 }
 
 // A write that meets no row locks nothing, so that another session may insert the row after it.
-TEST_F(RespTest, ARowThatAppearsBehindAWriteThatMetNoneEndsTheWatch) {
+TEST_F(RespTest, ARowThatAppearsAfterAWriteThatMetNoneEndsTheWatch) {
   const engine::fake::TableDefinition rows{"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}};
   const engine::fake::TableDefinition strings{
       "rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}};
@@ -233,10 +233,10 @@ TEST_F(RespTest, RepliesAreLeftOutAsTheClientAsks) {
 TEST_F(RespTest, ASkipIsForOneCommandThatMayBeParsedAgain) {
   Ask("CLIENT REPLY SKIP");
   Item first = Parse("HGET t:1 v\r\n");
-  Item behind;
-  EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &behind).parsed);
+  Item later;
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &later).parsed);
   frontend_->Rewind();
-  EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &behind).parsed);
+  EXPECT_EQ(Parsed::kLater, frontend_->Parse("PING\r\n", true, arena_, &later).parsed);
   frontend_->Rewind();
   // The first command is stopped, and sent again.
   frontend_->Rewind();

@@ -68,7 +68,7 @@ class RespWorkerTest : public ::testing::Test {
 };
 
 /// A transaction that is refused because of its WATCH needs no lock.
-TEST_F(RespWorkerTest, ATransactionBehindAFailedWatchWaitsForNoRow) {
+TEST_F(RespWorkerTest, ATransactionAfterAFailedWatchWaitsForNoRow) {
   LineClient client = Connect();
   EXPECT_EQ(":21\r", client.Ask("HINCRBY t:2 v 1\r\n"));
   auto locked = test_.store.LockRow("shop.t", {"1"});
@@ -101,7 +101,7 @@ TEST_F(RespWorkerTest, ManyShapesOfCommandsAreCountedBesideALockWait) {
   }
 }
 
-TEST_F(RespWorkerTest, CommandsBehindMultiCountAsMemoryOfConnections) {
+TEST_F(RespWorkerTest, CommandsAfterMultiCountAsMemoryOfConnections) {
   test_.settings.limits.memory_bytes_max = size_t{1} << 20;
   constexpr size_t kBytes = 90'000;
   const std::string set = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$90000\r\n" + std::string(kBytes, 'x');

@@ -12,7 +12,7 @@ TEST(TokenLine, BeginsWithTAndTab) {
   EXPECT_FALSE(IsTokenLine("TT\tk"));
 }
 
-TEST(TokenLine, SplitsBehindTheToken) {
+TEST(TokenLine, SplitsAfterTheToken) {
   const TokenLine line = SplitTokenLine("T\tk\t1\t+\t1\ta");
   EXPECT_EQ(line.token, "k");
   EXPECT_EQ(line.request, "1\t+\t1\ta");

@@ -106,7 +106,7 @@ TEST(RespRequest, OfManyArgumentsThoseThatHaveComeAreNotReadAgain) {
   EXPECT_EQ(step.consumed, whole.size());
 }
 
-TEST(RespRequest, AnErrorIsFoundBehindArgumentsThatHaveCome) {
+TEST(RespRequest, AnErrorIsFoundAfterArgumentsThatHaveCome) {
   const RequestLimits limits{1000, 1u << 20, true};
   std::string input = "*300\r\n";
   for (int i = 0; i < 200; ++i) input += "$1\r\nx\r\n";

@@ -71,7 +71,7 @@ TEST_F(LoginTest, AcceptedLoginForgivesFailures) {
   EXPECT_EQ(kOk, client.Ask(kLogin));
 }
 
-TEST_F(LoginTest, RequestsBehindALoginWaitForIt) {
+TEST_F(LoginTest, RequestsAfterALoginWaitForIt) {
   LineClient client = Connect();
   client.Send(std::string("x\n") + kLogin + kOpenIdV + kFind1 + kWrong + kFind1);
   for (const char* const line : {"2\t1\tcmd", kOk, kOk, kRow1, kUnauth, kUnauth})
@@ -112,7 +112,7 @@ TEST_F(LoginTest, ConnectionThatLeavesDuringItsLoginCountsNoMore) {
   EXPECT_TRUE(Eventually([this] { return test_.Stat(Stat::kConnections) == 0; }));
 }
 
-TEST_F(LoginTest, ALoginBehindAFindWaitsForTheCommitThatTheFindMayHaveSeen) {
+TEST_F(LoginTest, ALoginAfterAFindWaitsForTheCommitThatTheFindMayHaveSeen) {
   LineClient writer = Connect(), reader = Connect(), other = Connect();
   for (LineClient* const client : {&writer, &reader}) {
     EXPECT_EQ(kOk, client->Ask(kLogin));

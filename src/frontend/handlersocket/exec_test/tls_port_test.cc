@@ -105,7 +105,7 @@ TEST_F(TlsPortTest, PlainClientsAreRefusedWhereTlsIsRequired) {
   EXPECT_EQ("0\t1", client->Ask(kOpenIdV));
 }
 
-TEST_F(TlsPortTest, BytesBehindTheHandshakeAreNotLost) {
+TEST_F(TlsPortTest, BytesAfterTheHandshakeAreNotLost) {
   server_.Start();
   auto client = Connect();
   // The client's last record of the handshake and its first requests come in one segment.
@@ -134,7 +134,7 @@ TEST_F(TlsPortTest, AHandshakeUnderWayIsShown) {
   EXPECT_EQ(std::string(kUnknownState) + ";", shown()) << "a worker that was not asked has it";
 }
 
-TEST_F(TlsPortTest, TimeOfARequestBehindTheHandshakeBeginsWhenItHasCome) {
+TEST_F(TlsPortTest, TimeOfARequestAfterTheHandshakeBeginsWhenItHasCome) {
   server_.settings.usage = &usage_;
   const int64_t began_ns = base::NowNs();
   server_.Start();
@@ -219,7 +219,7 @@ TEST_F(TlsPortTest, ServerWithoutACertificateFailsHandshakes) {
   EXPECT_NE(std::string::npos, log[0].find("ssl_cert"));
 }
 
-TEST_F(TlsPortTest, AuthenticationTimeRunsBehindTheHandshake) {
+TEST_F(TlsPortTest, AuthenticationTimeRunsAfterTheHandshake) {
   ASSERT_TRUE(server_.frontend.secret.Set("sesame"));
   server_.settings.limits.auth_timeout_s = 1;
   server_.Start();

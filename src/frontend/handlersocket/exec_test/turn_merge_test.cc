@@ -79,7 +79,7 @@ TEST_F(TurnMergeTest, EachConnectionsOrderIsKept) {
   EXPECT_EQ("1,6;2,18;3,30;", store_.Dump(kTable));
 }
 
-TEST_F(TurnMergeTest, FindDirectlyBehindSeesTheRowInMemory) {
+TEST_F(TurnMergeTest, FindDirectlyAfterSeesTheRowInMemory) {
   Peer& one = Connect();
   Peer& two = Connect();
   Send(one, Add("1") + Get("1") + Add("1") + Get("1"));
@@ -171,7 +171,7 @@ TEST_F(TurnMergeTest, RequestsThatCannotBeMergedRunOneByOneAndAreCounted) {
   EXPECT_EQ(3u, Unmerged(RanAloneFor(engine::NotMergeable::kEngine)));
 }
 
-TEST_F(TurnMergeTest, RequestThatTheRowDoesNotTakeRunsBehindIt) {
+TEST_F(TurnMergeTest, RequestThatTheRowDoesNotTakeRunsAfterIt) {
   Peer& one = Connect();
   Peer& two = Connect();
   // The second request changes the key: the requests after it find no such row.

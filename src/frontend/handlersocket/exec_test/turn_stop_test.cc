@@ -184,7 +184,7 @@ TEST_F(TurnStopTest, FullTurnLeavesTheItemsThatItHasNotExecuted) {
   EXPECT_FALSE(turn_.is_full());
 }
 
-TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindRequestsThatMayBeLong) {
+TEST_F(TurnStopTest, TurnLooksAtTheTimeAfterRequestsThatMayBeLong) {
   std::vector<engine::fake::Row> rows;
   for (int id = 0; id < 150; ++id) rows.push_back({std::to_string(id), "7"});
   store_.CreateTable({"test.many", {"id", "grp"}, {{"PRIMARY", {0}}, {"grp", {1}}}}, rows);
@@ -215,7 +215,7 @@ TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindRequestsThatMayBeLong) {
 }
 
 // Each short request may have read a large row.
-TEST_F(TurnStopTest, TurnLooksAtTheTimeBehindManyRequestsThoughEachIsShort) {
+TEST_F(TurnStopTest, TurnLooksAtTheTimeAfterManyRequestsThoughEachIsShort) {
   Peer& peer = Connect();
   turn_.LimitTime(-1);
   for (uint32_t i = 0; i < 2 * model::kItemsPerLook; ++i) Send(peer, "0\t=\t1\t1\n");
@@ -262,7 +262,7 @@ TEST_F(TurnStopTest, ChangeThatCannotBeTakenBackIsMadeOnce) {
   EXPECT_EQ("07;17;", store_.Dump("test.stays"));
 }
 
-TEST_F(TurnStopTest, ChangeThatCannotBeTakenBackIsMadeOnceBehindASharedRow) {
+TEST_F(TurnStopTest, ChangeThatCannotBeTakenBackIsMadeOnceAfterASharedRow) {
   store_.CreateTable({"test.stays", {"id"}, {{"PRIMARY", {0}}}, false, true});
   Peer& peer = Connect();
   Peer& shares = Connect();

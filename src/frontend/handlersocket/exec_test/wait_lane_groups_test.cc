@@ -60,7 +60,7 @@ TEST_F(WaitLaneTest, JobsThatComeAgainAreExecutedWithAllThatWaitForTheRow) {
 }
 
 // A group has all its replies in memory before the first of them is sent.
-TEST_F(WaitLaneTest, JobsBehindTheRepliesThatATurnMayMakeAreHandedBack) {
+TEST_F(WaitLaneTest, JobsAfterTheRepliesThatATurnMayMakeAreHandedBack) {
   constexpr size_t kBytes = 4u << 20;
   constexpr size_t kJobs = model::kTurnReplyBytesMax / kBytes + 5;
   store_.CreateTable({"test.large", {"id", "n", "v"}, {{"PRIMARY", {0}}}},
@@ -125,7 +125,7 @@ TEST_F(WaitLaneTest, KilledWaitOfAGroupIsAnsweredToAllItsJobsAndChangesNothing) 
 }
 
 // Alone, the insert finds its key taken, so that it cannot wait for its lock before the group runs.
-TEST_F(WaitLaneTest, GroupWhoseRequestMeetsALockOnlyBehindTheOthersWaitsForIt) {
+TEST_F(WaitLaneTest, GroupWhoseRequestMeetsALockOnlyAfterTheOthersWaitsForIt) {
   constexpr unsigned kRefusedMax = 20;
   Open("P\t1\ttest\tt\t\tid,v\n");
   bool is_deleted = false;
@@ -171,7 +171,7 @@ TEST_F(WaitLaneTest, GroupThatRunsAgainForALockGivesUpWhenAWaitForARowWould) {
 }
 
 // MariaDB commits nothing of a table that an ALTER copies if several rows were taken back.
-TEST_F(WaitLaneTest, GroupThatCannotBeCommittedBehindItsWaitRunsAgainWithoutTakingItsLocks) {
+TEST_F(WaitLaneTest, GroupThatCannotBeCommittedAfterItsWaitRunsAgainWithoutTakingItsLocks) {
   auto held = Hold("2");
   Submit("G\t2\nR\t0\t=\t1\t1\t1\t0\t+\t1\nR\t0\t=\t1\t2\t1\t0\t+\t1\n");
   ASSERT_TRUE(store_.AwaitWaiting(1));

@@ -44,7 +44,7 @@ TEST_F(WorkerTest, RequestsMayComeByteByByte) {
   }
 }
 
-TEST_F(WorkerTest, OpenAndAuthTakeEffectBehindEarlierRequests) {
+TEST_F(WorkerTest, OpenAndAuthTakeEffectAfterEarlierRequests) {
   ASSERT_TRUE(server_.frontend.secret.Set("secret"));
   server_.Start();
   LineClient client = server_.Connect();

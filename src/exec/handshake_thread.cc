@@ -222,7 +222,7 @@ void HandshakeThread::Fail(Handshake& handshake, std::string_view why) {
     } catch (const std::bad_alloc&) {  // The log lacks a line; the connection ends all the same.
     }
   }
-  handshake.client->connection.AbortBehindSent();
+  handshake.client->connection.AbortAfterSent();
   GiveBack(handshake);
 }
 

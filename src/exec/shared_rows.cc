@@ -51,10 +51,10 @@ bool SharedRows::Link(std::span<TurnItem> items) {
     if (item.is_write_with_token()) ++rows_[FindOrAdd(item.item.row_name())].composite_writes;
     any_composite = any_composite || IsWritingUnit(item) || item.is_write_with_token();
     if (MayJoin(item)) {
-      const bool is_behind = previous != nullptr && previous->client == item.client &&
-                             previous->shared_row != SharedRow::kNone &&
-                             previous->item.row_name() == item.item.row_name();
-      if (is_behind)
+      const bool follows_previous = previous != nullptr && previous->client == item.client &&
+                                    previous->shared_row != SharedRow::kNone &&
+                                    previous->item.row_name() == item.item.row_name();
+      if (follows_previous)
         item.shared_row = previous->shared_row;
       else if (item.item.request.is_write())
         item.shared_row = FindOrAdd(item.item.row_name());

@@ -70,9 +70,9 @@ bool AddText(std::string_view text, uint64_t* hash) {
     if ((byte & 0x80) != 0) return false;
     if (!IsDigit(byte) && !IsLetter(byte)) continue;
     const char letter = IsDigit(byte) ? byte : Fold(byte);
-    const bool is_behind_c = letter == 'h' && last == 'c';
+    const bool is_after_c = letter == 'h' && last == 'c';
     last = letter;
-    if (is_behind_c) continue;
+    if (is_after_c) continue;
     if (kInPairs.find(letter) != std::string_view::npos) {
       run |= uint32_t{1} << (letter - 'a');
       continue;

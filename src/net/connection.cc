@@ -165,7 +165,7 @@ void Connection::Finish() {
 
 // A socket that is closed while it holds bytes that nobody has read resets the connection, and the
 // peer may lose what was sent last, such as the alert that says why a handshake has failed.
-void Connection::AbortBehindSent() {
+void Connection::AbortAfterSent() {
   constexpr int kReadsMax = 16;
   constexpr size_t kReadBytes = 64 * 1024;
   shutdown(fd_.get(), SHUT_WR);

@@ -150,7 +150,7 @@ class Connection {
   /// Gives the connection up at once: kBroken.
   void Abort() { state_ = State::kBroken; }
   /// Gives the connection up (kBroken), but lets the peer read what was sent.
-  void AbortBehindSent();
+  void AbortAfterSent();
 
   /// End of a turn: gives empty buffers back, so that an idle connection costs this object only.
   void ReleaseEmptyBuffers();

@@ -46,14 +46,14 @@ int TakeExponent(std::string_view text, size_t* at) {
 
 ParsedDouble ParseDoublePrefix(std::string_view text) {
   if (text.size() <= kRealDigitsMax) return Convert(text);
-  const auto behind_digits = [text](size_t at) {
+  const auto after_digits = [text](size_t at) {
     return std::min(text.find_first_not_of("0123456789", at), text.size());
   };
   size_t begin = std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size());
   const bool negative = begin < text.size() && text[begin] == '-';
   if (negative || (begin < text.size() && text[begin] == '+')) ++begin;
   begin = std::min(text.find_first_not_of('0', begin), text.size());
-  size_t end = behind_digits(begin);
+  size_t end = after_digits(begin);
   if (end - begin <= kRealDigitsMax) return Convert(text);
   std::string shortened = negative ? "-" : "";
   shortened += text.substr(begin, kRealDigitsMax);
@@ -61,7 +61,7 @@ ParsedDouble ParseDoublePrefix(std::string_view text) {
   const std::string_view rest = text.substr(begin + kRealDigitsMax, left_out);
   const bool has_more = rest.find_first_not_of('0') != std::string_view::npos;
   // After that many digits, the server's function ignores the digits after the point.
-  if (end < text.size() && text[end] == '.') end = behind_digits(end + 1);
+  if (end < text.size() && text[end] == '.') end = after_digits(end + 1);
   // One more digit stands for all digits left out, and the exponent makes up for the others.
   const int64_t exponent = TakeExponent(text, &end) + static_cast<int64_t>(left_out) - 1;
   shortened += (has_more ? "1e" : "0e") + std::to_string(exponent);

@@ -43,7 +43,7 @@ class PartitionMerge {
   int Show();
   int Compare(const Candidate& left, const Candidate& right) const;
   /// The order of a heap whose front is the row that comes first.
-  bool IsBehind(const Candidate& left, const Candidate& right) const {
+  bool ComesAfter(const Candidate& left, const Candidate& right) const {
     const int order = Compare(left, right);
     return descending_ ? order < 0 : order > 0;
   }

@@ -30,7 +30,7 @@ constexpr model::Limits kNoValues = [] {
 
 /// What an input may hold after the longest line: CR, LF, and one byte that shows that a line is
 /// longer.
-constexpr size_t kBehindLineBytes = 3;
+constexpr size_t kAfterLineBytes = 3;
 
 using Question = handlersocket::ServerQuestion::Kind;
 
@@ -59,7 +59,7 @@ HandlerSocketFrontend::HandlerSocketFrontend(const HandlerSocketSettings& settin
 size_t HandlerSocketFrontend::input_bytes_max() const {
   const size_t line_bytes_max =
       authenticated_ ? settings_.limits.line_bytes_max : model::kUnauthenticatedLineBytesMax;
-  return line_bytes_max + kBehindLineBytes;
+  return line_bytes_max + kAfterLineBytes;
 }
 
 const model::Limits& HandlerSocketFrontend::parse_limits() const {
@@ -76,7 +76,7 @@ bool HandlerSocketFrontend::IsHttp(std::string_view line) {
 
 exec::Frontend::Step HandlerSocketFrontend::Parse(std::string_view input, bool after_requests,
                                                   base::Arena& arena, Item* item) {
-  const size_t line_bytes_max = input_bytes_max() - kBehindLineBytes;
+  const size_t line_bytes_max = input_bytes_max() - kAfterLineBytes;
   const handlersocket::Framer::Step line = framer_.Next(input, line_bytes_max);
   if (line.result == handlersocket::Framer::Result::kNeedMore) {
     return {Parsed::kNeedMore, line.consumed};

@@ -369,14 +369,14 @@ bool MatchesPattern(std::string_view pattern, std::string_view text) {
 // On a mismatch only the last `*` has to match more: if that does not help, an earlier one cannot,
 // either.
 bool MatchesPattern(std::string_view pattern, std::string_view text, uint64_t* steps) {
-  std::string_view behind_star, text_at_star;
+  std::string_view after_star, text_at_star;
   bool has_star = false;
   while (!text.empty()) {
     ++*steps;
     if (pattern.starts_with('*')) {
       pattern.remove_prefix(1);
       has_star = true;
-      behind_star = pattern;
+      after_star = pattern;
       text_at_star = text;
       continue;
     }
@@ -391,7 +391,7 @@ bool MatchesPattern(std::string_view pattern, std::string_view text, uint64_t* s
     if (!has_star) return false;
     text_at_star.remove_prefix(1);
     text = text_at_star;
-    pattern = behind_star;
+    pattern = after_star;
   }
   while (pattern.starts_with('*')) pattern.remove_prefix(1);
   return pattern.empty();

@@ -66,11 +66,11 @@ class RespGivenFields {
       }
       return nullptr;
     }
-    const auto behind =
+    const auto after =
         std::upper_bound(sorted_.begin(), sorted_.end(), field,
                          [this](const Name& wanted, size_t at) { return wanted < pairs_[at]; });
-    const bool is_given = behind != sorted_.begin() && pairs_[*(behind - 1)] == field;
-    return is_given ? &pairs_[*(behind - 1) + 1] : nullptr;
+    const bool is_given = after != sorted_.begin() && pairs_[*(after - 1)] == field;
+    return is_given ? &pairs_[*(after - 1) + 1] : nullptr;
   }
 
  private:

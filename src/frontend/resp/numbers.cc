@@ -29,15 +29,15 @@ bool ParseDecimal(std::string_view text, Decimal* decimal) {
   const bool is_negative = text.starts_with('-');
   if (is_negative) text.remove_prefix(1);
   size_t count = 0;
-  bool behind_point = false;
+  bool after_point = false;
   for (const char byte : text) {
-    if (byte == '.' && !behind_point) {
-      behind_point = true;
+    if (byte == '.' && !after_point) {
+      after_point = true;
       continue;
     }
     if (byte < '0' || byte > '9' || ++count > kDigitsMax) return false;
     decimal->digits = decimal->digits * 10 + (byte - '0');
-    decimal->decimals += behind_point;
+    decimal->decimals += after_point;
   }
   if (is_negative) decimal->digits = -decimal->digits;
   return count != 0;

@@ -94,14 +94,14 @@ bool ParseMemcachedOptions(std::string_view text, MemcachedOptions* options, std
       options->accounts = true;
       continue;
     }
-    const bool has_value_behind = i + 1 < words.size() && !IsOption(words[i + 1]);
+    const bool has_value_after = i + 1 < words.size() && !IsOption(words[i + 1]);
     if (!IsOption(word) || kUnderstood.find(word[1]) == std::string_view::npos) {
       options->unused.emplace_back(word);
-      if (IsOption(word) && word.size() == 2 && has_value_behind) ++i;
+      if (IsOption(word) && word.size() == 2 && has_value_after) ++i;
       continue;
     }
     std::string_view value = word.substr(2);
-    if (value.empty() && has_value_behind) value = words[++i];
+    if (value.empty() && has_value_after) value = words[++i];
     if (value.empty() || !Take(word[1], value, options)) {
       *error = "daemon_memcached_option: -" + std::string(1, word[1]) + " needs a value, not '" +
                std::string(value) + "'";

@@ -160,10 +160,10 @@ inline int ReadDecimal(std::string_view text, my_decimal* decimal, const char** 
   return str2my_decimal(E_DEC_OK, text.data(), text.size(), &my_charset_latin1, decimal, end);
 }
 inline double ReadDouble(std::string_view text, const char** end, int* error) {
-  char* behind = nullptr;
+  char* after = nullptr;
   const double value =
-      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &behind, error);
-  *end = behind;
+      my_charset_latin1.strntod(const_cast<char*>(text.data()), text.size(), &after, error);
+  *end = after;
   return value;
 }
 inline bool IsMysql50Name(std::string_view name) {

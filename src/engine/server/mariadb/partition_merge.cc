@@ -75,16 +75,16 @@ int PartitionMerge::First(const uchar* key_image, key_part_map key_map, ha_rkey_
     Fill(&heap_.back());
   }
   std::make_heap(heap_.begin(), heap_.end(),
-                 [this](const auto& left, const auto& right) { return IsBehind(left, right); });
+                 [this](const auto& left, const auto& right) { return ComesAfter(left, right); });
   return Show();
 }
 
 int PartitionMerge::Next() {
   if (heap_.empty()) return HA_ERR_END_OF_FILE;
-  const auto is_behind = [this](const auto& left, const auto& right) {
-    return IsBehind(left, right);
+  const auto comes_after = [this](const auto& left, const auto& right) {
+    return ComesAfter(left, right);
   };
-  std::pop_heap(heap_.begin(), heap_.end(), is_behind);
+  std::pop_heap(heap_.begin(), heap_.end(), comes_after);
   handler* const child = Child(heap_.back().partition);
   const int error = descending_ ? child->ha_index_prev(table_->record[0])
                                 : child->ha_index_next(table_->record[0]);
@@ -93,7 +93,7 @@ int PartitionMerge::Next() {
     heap_.pop_back();
   } else {
     Fill(&heap_.back());
-    std::push_heap(heap_.begin(), heap_.end(), is_behind);
+    std::push_heap(heap_.begin(), heap_.end(), comes_after);
   }
   return Show();
 }

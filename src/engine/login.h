@@ -31,7 +31,10 @@ struct LoginAttempt {
   bool is_unix = false;
   sockaddr_storage address{};  ///< The client's address.
   uint16_t port = 0;           ///< The client's port.
-  ssl_st* tls = nullptr;  ///< The connection's SSL object; null: the connection is not encrypted.
+  /// The connection's SSL object; null: the connection is not encrypted. It is OpenSSL's own
+  /// because the server's authentication asks it for the cipher and the client's certificate where
+  /// an account has REQUIRE.
+  ssl_st* tls = nullptr;
 };
 
 /// A connection that the server counts for its account, and tells audit plugins about.

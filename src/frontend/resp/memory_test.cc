@@ -109,7 +109,8 @@ TEST(RespClientsTest, AConnectionWithoutMemoryForItsFactsIsNotListed) {
   EXPECT_GE(failed, 2u);
 }
 
-// A thread that executes no other RENAME would keep the value for good.
+// A thread that executes no other RENAME would keep the value for good. RENAME of a key to itself
+// is executed outside a unit.
 TEST_F(RespTest, AThreadKeepsNothingOfALargeStringThatItHasMoved) {
   const std::string value(size_t{4} << 20, 'v');
   store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
@@ -123,6 +124,7 @@ TEST_F(RespTest, AThreadKeepsNothingOfALargeStringThatItHasMoved) {
     EXPECT_EQ("+OK\r\n", Ask("RENAME " + key + " other"));
     EXPECT_EQ("+OK\r\n", Ask("RENAME other " + key));
     EXPECT_EQ(":0\r\n", Ask("RENAMENX " + key + " small"));
+    EXPECT_EQ("+OK\r\n", Ask("RENAME " + key + " " + key));
   };
   move("small");
   const int64_t before = held();

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/require.h"
 #include "frontend/resp/string_change.h"
 #include "frontend/resp/string_row.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/config.h"
-#include "model/limits.h"
 
 namespace rowsocket::frontend {
 
@@ -14,17 +14,6 @@ using engine::Outcome;
 using Verb = RespVerb;
 
 namespace {
-
-/// The string on its way from one key to the other.
-struct Moved {
-  std::string value;
-  int64_t expires_ms = keyspace::kNever;
-};
-
-Moved& MovedHere() {
-  thread_local Moved moved;
-  return moved;
-}
 
 Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   RespMove& move = *call.move;
@@ -41,9 +30,11 @@ Outcome Take(RespWork& work, const RespCall& call, engine::Session& session) {
   if (!move.is_taken && move.removes) {
     return RefuseWith(work, "ERR no such key");
   }
-  Moved& moved = MovedHere();
-  moved.value = move.is_taken ? row.value() : std::string_view();
-  moved.expires_ms = row.expires_ms();
+  // RENAME of a key to itself has no call that puts the string, and is no unit of its own.
+  if (work.moved != nullptr) {
+    work.moved->value = move.is_taken ? row.value() : std::string_view();
+    work.moved->expires_ms = row.expires_ms();
+  }
   return outcome;
 }
 
@@ -52,7 +43,8 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   RespMove& move = *call.move;
   const bool puts = call.verb == Verb::kMovePut;
   if (puts) {
-    const Moved& moved = MovedHere();
+    ROWSOCKET_REQUIRE(work.moved != nullptr);
+    const RespMoved& moved = *work.moved;
     call.string_command->value = moved.value;
     call.string_command->only_if_absent = move.only_if_absent;
     call.string_command->expires = moved.expires_ms == keyspace::kNever
@@ -102,11 +94,6 @@ bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error) {
     *error = "NOTSERVED RENAME and COPY between two containers of one table";
   }
   return false;
-}
-
-void ForgetMoved() {
-  std::string& value = MovedHere().value;
-  if (value.capacity() > model::kKeptValueBytesMax) std::string().swap(value);
 }
 
 Outcome ExecuteMove(RespWork& work, const RespCall& call, engine::Session& session,

@@ -1,8 +1,9 @@
 // RENAME, RENAMENX and COPY of strings: one unit that reads the source under its lock, writes the
 // target, and for RENAME removes the source.
 //
-// One thread executes the calls of one command one after the other, and keeps the value in between.
-// Threads: any. Errors: RespWork::wrong.
+// The unit's execution owns the value between the two calls (RespWork::moved). RENAME of a key to
+// itself is one call, which only asks whether the key exists.
+// Threads: any, one at a time. Errors: RespWork::wrong.
 #pragma once
 
 #include <span>
@@ -21,11 +22,8 @@ inline constexpr std::string_view kRespMovesStrings =
 /// Whether the two calls name the same row. With an error: nobody can tell, because two containers
 /// are in one table.
 bool IsSameRow(const RespCall& a, const RespCall& b, std::string* error);
-/// Executes one call of RENAME or COPY, in a unit; the last one appends the reply. The caller that
-/// executes the unit calls ForgetMoved at its end.
+/// Executes one call of RENAME or COPY; the last one appends the reply.
 engine::Outcome ExecuteMove(RespWork& work, const RespCall& call, engine::Session& session,
                             base::Buffer& out);
-/// Frees the memory of a large string that this thread has moved, or was about to move.
-void ForgetMoved();
 
 }  // namespace rowsocket::frontend

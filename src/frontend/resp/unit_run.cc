@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "frontend/resp/move.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/time.h"
@@ -23,9 +22,9 @@ RespUnitRun::RespUnitRun(RespWork& work, Unit& unit, engine::Session& session, s
       bytes_max_(bytes_max),
       out_(out),
       begin_(out.size()),
-      has_failed_watch_(HasFailedWatch(work.calls)) {}
-
-RespUnitRun::~RespUnitRun() { ForgetMoved(); }
+      has_failed_watch_(HasFailedWatch(work.calls)) {
+  work_.moved = &moved_;
+}
 
 void RespUnitRun::AppendKnown() {
   for (; next_ < work_.calls.size() && !work_.calls[next_].known_reply.empty(); ++next_) {

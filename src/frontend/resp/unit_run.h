@@ -22,8 +22,7 @@ class RespUnitRun {
   /// The replies begin at the end of `out`, and have at most `bytes_max` bytes in all.
   RespUnitRun(RespWork& work, exec::Unit& unit, engine::Session& session, size_t bytes_max,
               base::Buffer& out);
-  /// Forgets what RENAME or COPY has moved.
-  ~RespUnitRun();
+  ~RespUnitRun() { work_.moved = nullptr; }
   RespUnitRun(const RespUnitRun&) = delete;
   RespUnitRun& operator=(const RespUnitRun&) = delete;
 
@@ -38,6 +37,7 @@ class RespUnitRun {
   void AppendKnown();
 
   RespWork& work_;
+  RespMoved moved_;
   exec::Unit& unit_;
   engine::Session& session_;
   const size_t bytes_max_;

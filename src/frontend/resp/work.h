@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/arena.h"
@@ -14,6 +15,7 @@
 #include "frontend/resp/scripts.h"
 #include "keyspace/keyspaces.h"
 #include "keyspace/row_key.h"
+#include "keyspace/time.h"
 #include "model/request.h"
 #include "protocol/resp/reply.h"
 
@@ -47,8 +49,7 @@ struct RespStringCommand {
   bool only_if_later = false, only_if_sooner = false;   ///< EXPIRE GT, LT.
 };
 
-/// RENAME and COPY: what their calls tell each other. The thread that executes the calls one after
-/// the other keeps the value.
+/// RENAME and COPY: what their calls tell each other, besides the string itself (RespMoved).
 struct RespMove {
   bool only_if_absent = false;
   bool removes = false;         ///< RENAME: an absent source is an error.
@@ -56,6 +57,12 @@ struct RespMove {
   bool is_taken = false;        ///< The source existed, and its value is kept.
   bool is_put = false;          ///< The target has the value.
   uint32_t flags = 0;
+};
+
+/// The string that a call of RENAME or COPY has taken, until the next call puts it to its new key.
+struct RespMoved {
+  std::string value;
+  int64_t expires_ms = keyspace::kNever;
 };
 
 /// The options of HSCAN and HRANDFIELD: which fields of the row they answer.
@@ -157,6 +164,9 @@ struct RespWork : exec::ItemDetail {
   std::string_view wrong;  ///< The error reply, if the engine has no error for it (RefuseWith).
   int64_t sum = 0;         ///< The sum of what the keys of one command count, so far.
   size_t bytes_read = 0;   ///< The bytes of the values that the calls have read, in replies or not.
+  /// Belongs to the RespUnitRun that executes the item. Null: no unit is executed, so that no call
+  /// puts a string.
+  RespMoved* moved = nullptr;
   uint64_t hits = 0, misses = 0;  ///< Keys that the last execution has found, and has not found.
   /// The token of a MULTI with ROW.ONCE, or the one that ROW.OUTCOME asks about; null: none.
   const exec::TokenedRequest* tokened = nullptr;

@@ -1,5 +1,7 @@
 """rowsocket-doctor: what the ports and sockets of a server answer."""
 
+import os
+import pwd
 import socket
 import sys
 import threading
@@ -243,6 +245,104 @@ def test_the_owner_of_a_port_counts(root, name, monkeypatch):
         listeners.check_listener(machine, "handlersocket_port 9998", ("127.0.0.1", 9998), b"", b"")
         assert len(machine.findings) == found
     assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
+
+
+@pytest.fixture
+def another_user(monkeypatch):
+    """Makes what it calls the deed of a user whom the doctor does not trust."""
+    nobody = pwd.getpwnam("nobody").pw_uid
+    if os.geteuid() != 0:
+        monkeypatch.setattr(listeners.os, "geteuid", lambda: nobody)
+        return lambda deed: deed()
+
+    def deed_of_nobody(deed):
+        os.seteuid(nobody)
+        try:
+            return deed()
+        finally:
+            os.seteuid(0)
+    return deed_of_nobody
+
+
+def listen(address):
+    listener = socket.socket()
+    listener.bind(address)
+    listener.listen()
+    return listener
+
+
+def answer_by_what_is_heard(listener, heard, answers):
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection:
+            heard.append(connection.recv(64))
+            connection.sendall(answers.get(heard[-1][:1], b""))
+
+
+@pytest.mark.parametrize("kind", ["port", "socket"])
+@pytest.mark.parametrize("answer,found,sees", [
+    (b"0\t1\n", 0, "served by a process of another user"), (b"1\t1\tunavailable\n", 0, "served by a process of another user"),
+    (b"2\t1\tcmd\n", 1, "something else answers")], ids=["takes finds", "takes none", "something else"])
+def test_another_users_listener_does_not_hear_the_secret(tmp_path, root, name, monkeypatch, another_user, kind,
+                                                              answer, found, sees):
+    """The listener may have taken the port, or the path, before the server did."""
+    monkeypatch.setattr(listeners, "run", lambda *_: "")
+    machine = machine_of(root, name)[1]
+    if kind == "port":
+        listener = another_user(lambda: listen(("127.0.0.1", 0)))
+        address = listener.getsockname()
+    else:
+        address = str(tmp_path / "s")
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(address)
+        another_user(listener.listen)
+    heard_, title = [], f"handlersocket_{kind} x"
+    question, wanted = b"A\t1\tsecret\n", b"0\t"
+    answers = {b"H": answer, b"A": b"0\t1\n", b"P": b"1\t1\tunauth\n"}
+    with listener:
+        thread = threading.Thread(target=answer_by_what_is_heard, args=(listener, heard_, answers), daemon=True)
+        thread.start()
+        listeners.check_listener(machine, title, address, question, wanted)
+        assert heard_ == [b"H\tread\n"] and len(machine.findings) == found
+        seen = listeners.client_sees(title, address, question, wanted, machine.options)
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(60)
+    assert sees in seen and all(b"secret" not in each for each in heard_)
+
+
+def test_another_program_does_not_hear_the_secret(root, name, monkeypatch):
+    """A program that ss knows, although its user is trusted."""
+    machine = machine_of(root, name)[1]
+    heard_, users = [], 'users:(("memcached",pid=1,fd=4))'
+    monkeypatch.setattr(listeners, "run", lambda *_: f"LISTEN 0 9 127.0.0.1:9998 0.0.0.0:* {users}\n")
+    with listen(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer_by_what_is_heard, args=(listener, heard_, {}), daemon=True)
+        thread.start()
+        listeners.check_listener(machine, "handlersocket_port 1", listener.getsockname(), b"A\t1\tsecret\n", b"0\t")
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(60)
+    assert heard_ == [b"H\tread\n"]
+    assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
+
+
+def test_a_port_of_the_server_hears_the_secret(root, name, monkeypatch):
+    """Its user is the one of the server's option `user`."""
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    (config(root, name) / "zz.cnf").write_text(f"[{PROGRAM[name]}]\nuser = {user}\n")
+    monkeypatch.setattr(listeners, "run", lambda *_: "")
+    machine = machine_of(root, name)[1]
+    heard_ = []
+    with listen(("127.0.0.1", 0)) as listener:
+        monkeypatch.setattr(listeners.os, "geteuid", lambda: -1)
+        thread = threading.Thread(target=answer_by_what_is_heard, args=(listener, heard_, {b"A": b"0\t1\n"}), daemon=True)
+        thread.start()
+        listeners.check_listener(machine, "handlersocket_port 1", listener.getsockname(), b"A\t1\tsecret\n", b"0\t")
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(60)
+    assert heard_ == [b"A\t1\tsecret\n"] and not machine.findings
 
 
 def test_a_port_that_is_out_of_range(root, name):

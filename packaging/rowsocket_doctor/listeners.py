@@ -1,8 +1,11 @@
 """What the ports and UNIX sockets of a server answer, and what their clients see."""
 import dataclasses
+import os
 import pathlib
+import pwd
 import re
 import socket
+import struct
 
 from rowsocket_doctor.servers import run
 
@@ -20,6 +23,10 @@ QUESTIONS = {
     "daemon_memcached": (b"stats rowsocket\r\n", b"STAT role "),
     "resp": (b"INFO server\r\n", rb"\$\d+\r\n.*\nrowsocket_version:"),
 }
+SECRET_START = b"A\t1\t"
+# Asked in the place of a question with a secret, because HandlerSocket answers it before the secret is sent.
+WITHOUT_SECRET = (b"H\tread\n", rb"[01]\t1(\n|\tunavailable)")
+LISTENS = "0A"  # The state of a socket in /proc/net/tcp.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +34,7 @@ class Heard:
     """The first bytes of an answer, or why there are none."""
     answer: bytes = b""
     trouble: str = ""
+    is_secret_withheld: bool = False  # WITHOUT_SECRET was asked.
 
 
 def other_owner(machine, address):
@@ -39,8 +47,40 @@ def other_owner(machine, address):
     return f"{owners[0][0]} (process {owners[0][1]})"
 
 
-def ask(address, question):
-    """Asks a listener a question, and returns what it answers."""
+def trusted_users(options):
+    """The users whose listeners may hear a secret: root, the one who asks, and the server's."""
+    users = {0, os.geteuid()}
+    try:
+        users.add(pwd.getpwnam(options.get("user", "mysql")).pw_uid)
+    except KeyError:
+        pass
+    return users
+
+
+def listening_users(connection):
+    """The users whose processes listen at the other end; none if that is on another machine."""
+    if connection.family == socket.AF_UNIX:
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return {struct.unpack("3i", credentials)[1]}
+    port = f":{connection.getpeername()[1]:04X}"
+    lines = [line.split() for table in ("tcp", "tcp6") for line in read_lines(f"/proc/net/{table}")]
+    return {int(line[7]) for line in lines if line[1].endswith(port) and line[3] == LISTENS}
+
+
+def read_lines(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []
+
+
+def may_hear_secret(connection, trusted):
+    users = listening_users(connection)
+    return bool(users) and users <= trusted
+
+
+def ask(address, question, trusted=frozenset()):
+    """Asks a listener a question, and returns what it answers. A secret is sent to listeners of `trusted` users alone."""
     if isinstance(address, tuple) and address[1] > PORT_MAX:
         return Heard(trouble=NO_PORT)
     family = socket.AF_UNIX if isinstance(address, str) else \
@@ -49,14 +89,17 @@ def ask(address, question):
         with socket.socket(family) as connection:
             connection.settimeout(ANSWER_TIMEOUT_S)
             connection.connect(address)
-            connection.sendall(question)
+            withheld = question.startswith(SECRET_START) and not may_hear_secret(connection, trusted)
+            connection.sendall(WITHOUT_SECRET[0] if withheld else question)
             answer = connection.recv(ANSWER_MAX_BYTES)
-            return Heard(answer, "" if answer else CLOSED)
+            return Heard(answer, "" if answer else CLOSED, withheld)
     except OSError as error:
         return Heard(trouble=trouble_of(error))
 
 
 def fits(heard, wanted):
+    if heard.is_secret_withheld and wanted:
+        wanted = WITHOUT_SECRET[1]
     return re.match(wanted, heard.answer, re.S) is not None
 
 
@@ -108,11 +151,12 @@ def check_listeners(machine):
 
 
 def check_listener(machine, name, address, question, wanted):
-    heard = ask(address, question)
+    owner = other_owner(machine, address)
+    # What ss knows to be another program hears no secret, whoever its user is.
+    heard = ask(address, question, frozenset() if owner else trusted_users(machine.options))
     if heard.trouble == REFUSED:
         find_nobody(machine, name)
         return
-    owner = other_owner(machine, address) if heard.trouble != NO_PORT else ""
     # A client without TLS or an account may well get no answer.
     if heard.trouble and not owner:
         if wanted or heard.trouble not in (CLOSED, SILENT):
@@ -165,7 +209,7 @@ def client_sees(name, address, question, wanted, options):
     is_memcached, is_resp = name.startswith("daemon_memcached"), name.startswith("resp")
     plugin = "daemon_memcached" if is_memcached else "resp" if is_resp else "handlersocket"
     accounts = options.is_on(f"{plugin}_accounts")
-    heard = ask(address, question)
+    heard = ask(address, question, trusted_users(options))
     if heard.trouble == REFUSED:
         return ("nobody listens: restart the server, where it was started before the port was set; otherwise rowsocket-doctor says"
                 " why")
@@ -175,7 +219,7 @@ def client_sees(name, address, question, wanted, options):
         return heard.trouble
     if not wanted and not accounts:
         return "served to clients that speak TLS"
-    if (is_resp or is_memcached) and not fits(heard, wanted):
+    if (is_resp or is_memcached or heard.is_secret_withheld) and not fits(heard, wanted):
         return "nobody of this server's clients is served: something else answers"
     if is_resp:
         return resp_client_sees(address, accounts)
@@ -191,7 +235,9 @@ def client_sees(name, address, question, wanted, options):
         return "served to clients that log in with an account: A <HT> 2 <HT> name <HT> password"
     if b"unauth" not in without:
         return "served to every client that reaches it: no secret is set"
-    if ask(address, question).answer.startswith(b"0\t"):
+    if heard.is_secret_withheld:
+        return "served by a process of another user than the server's, to which this program does not send the secret"
+    if heard.answer.startswith(b"0\t"):
         return "served to clients whose first line is: A <HT> 1 <HT> the secret of the port"
     if options.unreadable:
         return "served to clients that know the secret, which this user may not read: run this as root"

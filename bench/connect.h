@@ -2,7 +2,8 @@
 //
 // Flow: waves of kConnectWave: connect all, send all hellos, then read all their replies, so that
 //       the server's side of it is not measured by round trips of one client.
-// Threads: the calling thread, which waits. Errors: false with `*error`.
+// Threads: the calling thread, which waits.
+// Errors: false with `*error`.
 #pragma once
 
 #include <cstddef>

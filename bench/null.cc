@@ -4,8 +4,9 @@
 // Flow: main accepts and hands connections out to the threads in turn; each thread: epoll, one
 //       receive, count the LF, one send. A connection that does not read is not read from.
 // Threads: each connection stays with one thread. The server ends on SIGTERM, SIGINT, or when its
-// standard input ends. Limits: kReceiveBytes per receive; a batch of replies is sent from one
-// prepared block, a larger batch in several sends.
+// standard input ends.
+// Limits: kReceiveBytes per receive; a batch of replies is sent from one prepared block, a larger
+// batch in several sends.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,6 +1,7 @@
 // Client sockets of the generator.
 //
-// Threads: pure functions. Errors: an invalid descriptor, or false, with errno set.
+// Threads: pure functions.
+// Errors: an invalid descriptor, or false, with errno set.
 #pragma once
 
 #include <cstddef>

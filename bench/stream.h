@@ -1,6 +1,7 @@
 // A connection of a stream protocol, plain or TLS.
 //
-// Threads: one owner at a time. Errors: as send and recv, with errno; a failure of TLS is EPROTO.
+// Threads: one owner at a time.
+// Errors: as send and recv, with errno; a failure of TLS is EPROTO.
 #pragma once
 
 #include <sys/types.h>

@@ -3,7 +3,8 @@
 //
 // Flow: Connect: see connect.h.
 //       Per readiness: Receive -> Judge each reply -> FillConnection -> Send.
-// Threads: see runner.h. Limits: kReceiveBytes per receive; a reply may be longer.
+// Threads: see runner.h.
+// Limits: kReceiveBytes per receive; a reply may be longer.
 #pragma once
 
 #include <cstddef>

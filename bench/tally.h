@@ -3,8 +3,8 @@
 // Flow: each thread keeps two tallies, one for the measured time and one for the time outside it
 // (warm-up, and the replies that come after the end); the tallies are added up at the end of the
 // run.
-// Threads: one owner. Limits: kErrorTextsMax texts, kExamplesMax examples; further texts and
-// examples are only counted.
+// Threads: one owner.
+// Limits: kErrorTextsMax texts, kExamplesMax examples; further texts and examples are only counted.
 #pragma once
 
 #include <cstddef>

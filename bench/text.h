@@ -9,7 +9,8 @@
 //
 // Flow: Parse once; Write into memory of at least MaxBytes(); Matches for text from any source.
 // Threads: constant after Parse.
-// Limits: kTextBytesMax bytes a text. Errors: Parse says what is wrong.
+// Limits: kTextBytesMax bytes a text.
+// Errors: Parse says what is wrong.
 #pragma once
 
 #include <cstddef>

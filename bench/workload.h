@@ -3,7 +3,8 @@
 //
 // Flow: per connection: Hello() is sent, CheckHello() judges its replies, one by one; then
 //       Build() writes requests, Check() judges their replies, in the order of the requests.
-// Threads: one Workload object per thread. Lifetime: Options outlive it.
+// Threads: one Workload object per thread.
+// Lifetime: Options outlive it.
 // Limits: Build writes at most RequestBytesMax() bytes and KeysPerRequest() keys.
 #pragma once
 

@@ -1,6 +1,7 @@
 // Memory for the views of one turn: grows by blocks, freed all at once and kept for the next turn.
 //
-// Threads: one owner. Lifetime: everything allocated is valid until Reset.
+// Threads: one owner.
+// Lifetime: everything allocated is valid until Reset.
 #pragma once
 
 #include <cstddef>

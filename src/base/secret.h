@@ -1,6 +1,7 @@
 // A secret whose comparison takes a time that tells nothing about the secret.
 //
-// Threads: immutable once set. Lifetime: the destructor wipes the memory.
+// Threads: immutable once set.
+// Lifetime: the destructor wipes the memory.
 // Limits: kSecretBytesMax bytes; a longer one cannot be set, and a longer guess never matches.
 #pragma once
 

@@ -1,6 +1,7 @@
 // A short text that nobody else may learn, such as a password on its way to be checked.
 //
-// Threads: one owner at a time. Lifetime: the destructor wipes the memory; there is no copy.
+// Threads: one owner at a time.
+// Lifetime: the destructor wipes the memory; there is no copy.
 // Limits: kBytesMax bytes.
 #pragma once
 

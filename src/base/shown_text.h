@@ -4,11 +4,12 @@
 // is gone.
 //
 // Threads: one owner; any number of readers of the pointers that Set has returned. Each pointer
-// must reach the readers by a store that releases. Lifetime: the memory is never freed, but handed
-// on to the next ShownText, so a late reader may see another thread's text. The list of blocks to
-// hand on is lost when the library is unloaded: each load of the library makes a new list, and each
-// unloading leaks as many blocks of about 300 bytes as there were ShownTexts at one time. Limits:
-// kBytesMax; a longer text is cut.
+// must reach the readers by a store that releases.
+// Lifetime: the memory is never freed, but handed on to the next ShownText, so a late reader may
+// see another thread's text. The list of blocks to hand on is lost when the library is unloaded:
+// each load of the library makes a new list, and each unloading leaks as many blocks of about 300
+// bytes as there were ShownTexts at one time.
+// Limits: kBytesMax; a longer text is cut.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 //          Watch, once.
 // Threads: Check and End on threads that have called Enter; they may wait for a name server or for
 //          an authentication plugin. `on_ended` is called on a thread of the checker's own.
-// Lifetime: End takes a ticket back. Errors: a login that fails tells no reason; the reason
-//          is in the server's log.
+// Lifetime: End takes a ticket back.
+// Errors: a login that fails tells no reason; the reason is in the server's log.
 #pragma once
 
 #include <sys/socket.h>

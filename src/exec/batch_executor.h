@@ -14,7 +14,8 @@
 //          that its items point to is the executor's from the moment it takes it until TakeDone
 //          has returned it.
 // Lifetime: batches are the worker's and outlive Stop.
-// Limits: one batch is executed, one is published. Errors: those of Turn.
+// Limits: one batch is executed, one is published.
+// Errors: those of Turn.
 #pragma once
 
 #include <cstdint>

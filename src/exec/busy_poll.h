@@ -8,8 +8,8 @@
 // twice as many turns each time, so that polling in vain costs nothing that could be measured.
 //
 // Flow: when a turn ends Begins is called, and Begin if it says so; IsOver is called while
-// nothing is there; End is called when requests have come, or the moment is over. Threads: the
-// worker's own.
+// nothing is there; End is called when requests have come, or the moment is over.
+// Threads: the worker's own.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,8 @@
 //
 // MarkUndurable comes after the turn: by then a commit whose rows the turn has seen is durable, or
 // still among those under way here.
-// Threads: any; a Watcher is told on the thread that commits. Lifetime: outlives turns and workers.
+// Threads: any; a Watcher is told on the thread that commits.
+// Lifetime: outlives turns and workers.
 // Limits: as many commits as there are threads that write, so that a list will do.
 #pragma once
 

@@ -9,9 +9,9 @@
 //   kUnderWay  OpenSSL has the handshake
 //
 // Threads: Put from any; Start and Stop from the port's; all else on the handshake thread.
-// Lifetime: outlives no worker that it may give connections to. Limits: HandshakeSettings says how
-// long a handshake may take; HandshakeQueue says which is next. Errors: a handshake that fails is
-// counted, and told to the log once a minute.
+// Lifetime: outlives no worker that it may give connections to.
+// Limits: HandshakeSettings says how long a handshake may take; HandshakeQueue says which is next.
+// Errors: a handshake that fails is counted, and told to the log once a minute.
 #pragma once
 
 #include <atomic>

@@ -2,8 +2,9 @@
 // finished lock waits and logins.
 //
 // Flow: any thread: Put -> the worker wakes up, Take.
-// Threads: Put from any, Take from the worker's. Errors: Put of a new connection or a list may
-// throw std::bad_alloc, and has then changed nothing; all else needs no memory.
+// Threads: Put from any, Take from the worker's.
+// Errors: Put of a new connection or a list may throw std::bad_alloc, and has then changed nothing;
+// all else needs no memory.
 #pragma once
 
 #include <memory>

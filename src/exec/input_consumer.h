@@ -1,6 +1,7 @@
 // What becomes of a connection's input after a turn that had requests of it.
 //
-// Threads: the worker's. Errors: if memory runs out the connection is lost.
+// Threads: the worker's.
+// Errors: if memory runs out the connection is lost.
 #pragma once
 
 #include "exec/client.h"

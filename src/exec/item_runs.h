@@ -5,8 +5,9 @@
 // costs one pass over its items, and the rest only once a run: finds that came together are one
 // run, however many clients sent them.
 //
-// Threads: one owner. Lifetime: `index`, `account` and `unit` of a run are there until the input of
-// the turn's clients is consumed, `held` until clients that have ended are freed (ClientTable).
+// Threads: one owner.
+// Lifetime: `index`, `account` and `unit` of a run are there until the input of the turn's clients
+// is consumed, `held` until clients that have ended are freed (ClientTable).
 // Limits: a run for each item at most; if there is no memory for a run, that run and the rest of
 //         the turn are not counted.
 #pragma once

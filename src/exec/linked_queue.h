@@ -1,7 +1,8 @@
 // Objects on their way to another thread, in order. A queue needs no memory, so that an object can
 // always be handed over.
 //
-// Threads: none of its own. Lifetime: an object is in one queue at a time, which owns it.
+// Threads: none of its own.
+// Lifetime: an object is in one queue at a time, which owns it.
 #pragma once
 
 #include <memory>

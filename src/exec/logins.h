@@ -6,7 +6,8 @@
 //         the worker is told that accounts have ended: EndAccounts in each round, until only
 //         connections that another thread has are left; LookAt is called when these are back
 //
-// Threads: the worker's. Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
+// Threads: the worker's.
+// Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.
 // Errors: if memory runs out the connection is lost.
 #pragma once
 

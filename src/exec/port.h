@@ -1,7 +1,8 @@
 // One port: its listeners and the workers that serve its connections.
 //
 // Threads: the plugin's own thread calls everything; any thread may call List, AccountsHaveEnded
-// and workers(). Errors: texts for the server's log, which name the variable to change.
+// and workers().
+// Errors: texts for the server's log, which name the variable to change.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,8 @@
 // A request as a text that reads like SQL, for people and for the tools that read the server's log
 // of slow queries. It cannot be executed: the columns of a key are not named.
 //
-// Threads: pure. Limits: kSlowValueBytesMax bytes of a value, kSlowTextBytesMax in all.
+// Threads: pure.
+// Limits: kSlowValueBytesMax bytes of a value, kSlowTextBytesMax in all.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // The row that a request names: an opened index and the text of a key. Equal names name one row;
 // different names may name one row as well (`1` and `01`).
 //
-// Threads: plain values. Lifetime: views of the request's key and of the index.
+// Threads: plain values.
+// Lifetime: views of the request's key and of the index.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 // between two of its calls.
 //
 // Threads: Start, joinable, Join and the destructor from the owner's; all else from any, even at
-// the same time. Errors: Start returns false if the system gives no thread; errno says why.
+// the same time.
+// Errors: Start returns false if the system gives no thread; errno says why.
 #pragma once
 
 #include <chrono>

@@ -11,7 +11,8 @@
 // row by Request::shares_row, which Link sets.
 //
 // Flow: Link, then at(item.shared_row) and TurnItem::next_in_row, in the order of the turn.
-// Threads: one owner. Lifetime: until the next Link; the items must stay where they are.
+// Threads: one owner.
+// Lifetime: until the next Link; the items must stay where they are.
 // Limits: keeps memory for as many rows as a batch has ever had, so that nothing is allocated in
 // steady state.
 #pragma once

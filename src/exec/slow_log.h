@@ -4,8 +4,9 @@
 // Flow: a worker calls NoteTurn when a turn or batch has its answers, NoteHeld when held replies
 // have left, NoteWaited for a request that the wait lane has executed, and then Write.
 //
-// Threads: any. Limits: kSlowKeptMax requests are kept; kSlowOfTurnMax of one turn, or of those
-// that come back from the lane at a time, are written to the log; all are counted.
+// Threads: any.
+// Limits: kSlowKeptMax requests are kept; kSlowOfTurnMax of one turn, or of those that come back
+// from the lane at a time, are written to the log; all are counted.
 #pragma once
 
 #include <cstdint>

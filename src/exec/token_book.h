@@ -14,8 +14,9 @@
 // settings say; its row stays for the longest time that any plugin has asked for (KeepFor), because
 // the plugins share the table.
 //
-// Threads: const functions from any, all else from the connection's worker. Lifetime: as the
-// connection. Limits: kTokenBytesMax.
+// Threads: const functions from any, all else from the connection's worker.
+// Lifetime: as the connection.
+// Limits: kTokenBytesMax.
 // Errors: outcomes of the engine; token_table when the table is missing (packaging/*.sql), but not
 // when it is locked, or cannot be opened just now.
 #pragma once

@@ -17,7 +17,8 @@
 // The commit gate (invariant I4): while a turn that writes runs, the outputs of its clients are
 // held; they are opened after Commit has returned, which is after the changes are durable (S3).
 //
-// Threads: one owner. Lifetime: items and clients belong to the caller and outlive Run.
+// Threads: one owner.
+// Lifetime: items and clients belong to the caller and outlive Run.
 // Limits: the caller adds kTurnRequestsMax items at most.
 #pragma once
 

@@ -12,9 +12,10 @@
 // parent of a row that they have inserted) cannot be taken first: the unit lets go of everything,
 // and tries again a moment later, for as long as a wait for a row may take.
 //
-// Threads: one at a time. Lifetime: in the arena of the item that has it. Limits:
-// kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitMetLocksMax met locks
-// (a unit that meets more ends as after a deadlock).
+// Threads: one at a time.
+// Lifetime: in the arena of the item that has it.
+// Limits: kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitMetLocksMax
+// met locks (a unit that meets more ends as after a deadlock).
 #pragma once
 
 #include <array>

@@ -2,8 +2,9 @@
 // the plugin's start.
 //
 // Flow: each worker counts in a block of its own; a reader adds the blocks up. Adjacent runs of a
-// turn (item_runs.h) that share index and account are one addition. Threads: a block's worker
-// counts, without a lock unless a name is new to it; Usage is for any thread.
+// turn (item_runs.h) that share index and account are one addition.
+// Threads: a block's worker counts, without a lock unless a name is new to it; Usage is for any
+// thread.
 // Limits: kUsageNamesMax names of each kind in a block; what comes beyond counts for the empty
 // name.
 #pragma once

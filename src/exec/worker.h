@@ -25,8 +25,10 @@
 //
 // Threads: Start, AskToStop, Stop and DropMail from the port's; Adopt, GiveAway, List,
 // AccountsHaveEnded, lacks_session, connections, load, Done and Admitted from any; all else on the
-// worker's own. Lifetime: connections die with the worker. Limits: model::Limits. Errors: a failed
-// request touches its own connection only (invariant I7).
+// worker's own.
+// Lifetime: connections die with the worker.
+// Limits: model::Limits.
+// Errors: a failed request touches its own connection only (invariant I7).
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,8 @@
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
 // A worker that lacks a session counts neither as working nor as resting.
 //
-// Threads: all functions from any. Lifetime: the workers are the port's and outlive their calls.
+// Threads: all functions from any.
+// Lifetime: the workers are the port's and outlive their calls.
 #pragma once
 
 #include <algorithm>

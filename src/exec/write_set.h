@@ -19,7 +19,8 @@
 // every find may have seen a change.
 //
 // Flow: Clear, Add for each request that writes, then MayConcern.
-// Threads: one owner. Limits: 8,192 bits, so that now and then a find waits without need.
+// Threads: one owner.
+// Limits: 8,192 bits, so that now and then a find waits without need.
 #pragma once
 
 #include <array>

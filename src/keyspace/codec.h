@@ -8,8 +8,8 @@
 //
 // Exactly one text stands for a row, so a backslash before anything else is refused.
 //
-// Threads: pure functions. Lifetime: parts are views of the text if nothing was escaped, of the
-// arena otherwise.
+// Threads: pure functions.
+// Lifetime: parts are views of the text if nothing was escaped, of the arena otherwise.
 #pragma once
 
 #include <span>

@@ -1,7 +1,8 @@
 // The rows of the mapping tables (schema innodb_memcache, and rowsocket.keyspaces), as they are.
 //
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
-// Threads: the session's. Limits: kContainersMax rows of each table; Config says if there are more.
+// Threads: the session's.
+// Limits: kContainersMax rows of each table; Config says if there are more.
 // Errors: tables that cannot be read give a Config with a problem, and no error; busy when another
 // session locks them.
 #pragma once

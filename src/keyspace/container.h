@@ -2,8 +2,8 @@
 //
 // Flow: MakeContainer turns a definition into a Container, whose `problem` says why it cannot be
 // used, if it cannot; Catalog (catalog.h) publishes it.
-// Threads: immutable once made, except for `state`, which is for all threads. Lifetime: shared; a
-// holder may use it after the mapping has changed.
+// Threads: immutable once made, except for `state`, which is for all threads.
+// Lifetime: shared; a holder may use it after the mapping has changed.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // Deletes all rows of a container. Also ends turns that delete rows.
 //
-// Threads: the session's. Limits: kFlushChunkRows rows are found before they are deleted; all of
-// them in the turn's one transaction.
+// Threads: the session's.
+// Limits: kFlushChunkRows rows are found before they are deleted; all of them in the turn's one
+// transaction.
 #pragma once
 
 #include "engine/session.h"

@@ -1,7 +1,8 @@
 // Keys of rows, for code that goes through a container: copied out of a find on
 // Container::key_index or Container::expiry_index.
 //
-// Threads: one owner. Lifetime: the rows are copies.
+// Threads: one owner.
+// Lifetime: the rows are copies.
 #pragma once
 
 #include <optional>

@@ -6,9 +6,10 @@
 // locked; a flush waits for the row, as a flush without a delay does. The thread removes nothing
 // while Settings::why_no_housekeeping has a reason, as on a replica, which waits for the changes of
 // its source.
-// Threads: Start and Stop from the owner's, Follow from any. Limits: rows_per_second rows of one
-// container. Errors: work that fails, for lack of memory for instance, is tried again later, except
-// a flush that can never succeed, which is dropped.
+// Threads: Start and Stop from the owner's, Follow from any.
+// Limits: rows_per_second rows of one container.
+// Errors: work that fails, for lack of memory for instance, is tried again later, except a flush
+// that can never succeed, which is dropped.
 #pragma once
 
 #include <atomic>

@@ -36,7 +36,8 @@ class Keyspaces {
     const std::atomic<int64_t>* const offset_ms = clock_offset_ms_.load(std::memory_order_relaxed);
     return WallClockMs() + (offset_ms != nullptr ? offset_ms->load(std::memory_order_relaxed) : 0);
   }
-  /// For tests of expiry: what NowMs adds to the clock. Lifetime: as long as this object.
+  /// For tests of expiry: what NowMs adds to the clock.
+  /// Lifetime: as long as this object.
   void SetClockOffset(const std::atomic<int64_t>* ms) { clock_offset_ms_ = ms; }
   /// How much the server's time of day is ahead of UTC.
   int64_t UtcOffsetMs() const;

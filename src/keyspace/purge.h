@@ -5,8 +5,9 @@
 // costs that. Rows that stay (a foreign key refers to them, another session has locked them, their
 // key has a NULL) are skipped: the next round goes on after the last row that this one looked at,
 // and after the end it begins anew. A moment of which many rows stay is left out for a while.
-// Threads: one owner. Limits: a round tries rows_max rows; if no index begins with the column of
-// expiry, it looks at kPurgeScanRows rows. kPurgeStuckMomentsMax moments are left out.
+// Threads: one owner.
+// Limits: a round tries rows_max rows; if no index begins with the column of expiry, it looks at
+// kPurgeScanRows rows. kPurgeStuckMomentsMax moments are left out.
 // Errors: an error of the table, and not of a row, ends the round; the next round goes on there.
 #pragma once
 

@@ -1,8 +1,9 @@
 // What the cells of a container's row mean: value, flags, cas and expiry of an item.
 //
 // Flow: one RowView a row; Take for each cell, in the order of the layout; then the accessors.
-// Threads: one owner. Lifetime: `value` is a view of the cell, or of `joined` if the container has
-// several value columns.
+// Threads: one owner.
+// Lifetime: `value` is a view of the cell, or of `joined` if the container has several value
+// columns.
 #pragma once
 
 #include <cstdint>

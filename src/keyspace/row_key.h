@@ -1,6 +1,7 @@
 // Which row of a container a key names.
 //
-// Threads: pure functions. Lifetime: views of the key and of the arena.
+// Threads: pure functions.
+// Lifetime: views of the key and of the arena.
 #pragma once
 
 #include <span>

@@ -5,9 +5,9 @@
 // (Request::account). The engine judges requests by it, in each turn anew, so an Account itself
 // holds no rights. End says that the account has changed or is gone: requests of an ended account
 // are refused, and its connections are closed.
-// Threads: all may read it, any may end it, and one sets the role if that comes later. Lifetime: as
-// long as a connection or a port has it. The engine's notes about an account may live longer, so
-// they compare ids, and not addresses.
+// Threads: all may read it, any may end it, and one sets the role if that comes later.
+// Lifetime: as long as a connection or a port has it. The engine's notes about an account may live
+// longer, so they compare ids, and not addresses.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // Why a request fails, whichever protocol it came over. Most causes are named by HandlerSocket's
 // word for them. Each protocol has its own table of answers to the causes: spec/errors.tsv for
 // HandlerSocket, src/frontend/memcached/replies.cc for memcached, src/frontend/resp/error_text.cc
-// for RESP. Threads: plain values.
+// for RESP.
+// Threads: plain values.
 #pragma once
 
 #include <cstddef>

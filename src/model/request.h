@@ -2,9 +2,9 @@
 // orders and the engine session executes. Protocol-neutral.
 //
 // Lifetime: every span and Value is a view, see value.h. The spans that a RowEditor gives belong to
-// the editor, and are valid until the editor is called again or its request is answered. Limits:
-// the spans never hold more than limits.h allows; `key_parts_given` may be larger than the span, so
-// that the engine can refuse a count although nobody has made room for so many values.
+// the editor, and are valid until the editor is called again or its request is answered.
+// Limits: the spans never hold more than limits.h allows; `key_parts_given` may be larger than the
+// span, so that the engine can refuse a count although nobody has made room for so many values.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // A RowSink receives the cells of a find from an engine session, row by row, as text.
 //
 // Flow: for each row: columns() calls of Cell or NullCell, in the order of the opened columns.
-// Threads: called on the session's thread. Errors: once Cell or NullCell returned false the reply
-// is over its size limit and the engine stops with ErrorCode::kResultsize.
+// Threads: called on the session's thread.
+// Errors: once Cell or NullCell returned false the reply is over its size limit and the engine
+// stops with ErrorCode::kResultsize.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,8 @@
 // How many bytes all connections of a port together may hold in their buffers. The limits of each
 // connection are not enough, because there are many connections.
 //
-// Threads: any. Lifetime: outlives the connections.
+// Threads: any.
+// Lifetime: outlives the connections.
 #pragma once
 
 #include <atomic>

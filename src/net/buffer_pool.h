@@ -1,9 +1,9 @@
 // Buffers for the connections that are busy at the moment, so that an idle connection needs none
 // and a busy one allocates none.
 //
-// Threads: one owner (one pool a worker). Limits: the pool keeps kKeptBytesMax bytes that no
-// connection uses, and frees the rest. Errors: Take may throw std::bad_alloc; Give frees the buffer
-// if there is no memory to keep it.
+// Threads: one owner (one pool a worker).
+// Limits: the pool keeps kKeptBytesMax bytes that no connection uses, and frees the rest.
+// Errors: Take may throw std::bad_alloc; Give frees the buffer if there is no memory to keep it.
 #pragma once
 
 #include <algorithm>

@@ -20,11 +20,12 @@
 // kServing and kPaused lead to every later state; except from kPaused to kServing, states never go
 // back.
 //
-// Threads: one owner. Lifetime: views into in() and out() live until the next Receive, Send or
-// ReleaseEmptyBuffers. The descriptor is closed with the object; remove it from the event loop
-// before that. Limits: in() never holds more than Receive was told; the owner limits out() by the
-// size of replies, and beyond ConnectionContext::buffered_bytes_max the connection pauses. The
-// port's budget limits what all connections hold together.
+// Threads: one owner.
+// Lifetime: views into in() and out() live until the next Receive, Send or ReleaseEmptyBuffers. The
+// descriptor is closed with the object; remove it from the event loop before that.
+// Limits: in() never holds more than Receive was told; the owner limits out() by the size of
+// replies, and beyond ConnectionContext::buffered_bytes_max the connection pauses. The port's
+// budget limits what all connections hold together.
 //
 // TLS: StartTls puts a filter between the socket and in() and out(); Handshake is called until it
 // is done, and from then on everything above holds as for a plain connection (connection_tls.cc).

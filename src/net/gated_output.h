@@ -14,7 +14,8 @@
 // Positions count bytes since the connection began, so they stay right while bytes leave at the
 // front.
 //
-// Threads: one owner. Lifetime: bytes() stays the same object; views into it as base::Buffer says.
+// Threads: one owner.
+// Lifetime: bytes() stays the same object; views into it as base::Buffer says.
 #pragma once
 
 #include <cstddef>

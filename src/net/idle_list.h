@@ -9,7 +9,8 @@
 // A worker has one list per kind of timeout (idle, time to authenticate); a member is in one.
 // With a list whose members are never touched after Insert, the timeout is a fixed deadline.
 //
-// Threads: one owner. Lifetime: members are owned elsewhere and unlink themselves when they die.
+// Threads: one owner.
+// Lifetime: members are owned elsewhere and unlink themselves when they die.
 // Limits: times are milliseconds of base::CoarseNowMs and must not go back.
 #pragma once
 

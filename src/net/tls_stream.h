@@ -10,10 +10,12 @@
 // Encrypt takes only plain bytes that the commit gate has made sendable, because no record can be
 // taken back.
 //
-// Threads: one owner at a time. Limits: to_send() holds at most kCipherBytesMax bytes of replies,
-// besides alerts and key updates; received() holds what its owner puts in; kEmptyReadsMax bounds
-// the records that bring no plain byte. Errors: kFailed and false are final; if OpenSSL has refused
-// something, an alert is in to_send(), and WhyFailed tells the reason.
+// Threads: one owner at a time.
+// Limits: to_send() holds at most kCipherBytesMax bytes of replies, besides alerts and key updates;
+// received() holds what its owner puts in; kEmptyReadsMax bounds the records that bring no plain
+// byte.
+// Errors: kFailed and false are final; if OpenSSL has refused something, an alert is in to_send(),
+// and WhyFailed tells the reason.
 #pragma once
 
 #include <cstddef>

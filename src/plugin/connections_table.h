@@ -1,7 +1,7 @@
 // information_schema.ROWSOCKET_CONNECTIONS: the connections of all ports of the three plugins.
 //
-// Threads: any session's. Errors: a user without the privilege PROCESS sees no row, as in the
-// process list.
+// Threads: any session's.
+// Errors: a user without the privilege PROCESS sees no row, as in the process list.
 #pragma once
 
 #include "declare.h"

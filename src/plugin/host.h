@@ -1,6 +1,7 @@
 // Questions of the plugins to the server that has loaded this library, and their messages to it.
 //
-// Threads: any. Errors: a start that fails says so through ReportFailure.
+// Threads: any.
+// Errors: a start that fails says so through ReportFailure.
 #pragma once
 
 #include <string>

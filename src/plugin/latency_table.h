@@ -1,7 +1,8 @@
 // information_schema.ROWSOCKET_LATENCY: how long the requests of all ports have taken since the
 // last FLUSH STATUS, by port, verb and phase.
 //
-// Threads: any session's. Errors: a user without the privilege PROCESS sees no row.
+// Threads: any session's.
+// Errors: a user without the privilege PROCESS sees no row.
 #pragma once
 
 #include "declare.h"

@@ -1,6 +1,7 @@
 // Turns the variables that every plugin has into the settings of the daemon and of a port.
 //
-// Threads: those of the protocol's Configure. Errors: none.
+// Threads: those of the protocol's Configure.
+// Errors: none.
 #pragma once
 
 #include <string>

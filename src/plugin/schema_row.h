@@ -1,6 +1,7 @@
 // A row of one of the library's tables in information_schema.
 //
-// Threads: that of the session whose statement reads the table. Lifetime: while a row is filled.
+// Threads: that of the session whose statement reads the table.
+// Lifetime: while a row is filled.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,9 @@
 // are declared to the server. A change of any table's columns raises kColumnsVersion
 // (engine/server/mysql/information_schema.h): MySQL keeps the columns in its dictionary.
 //
-// Threads: any session's. Errors: a user without the privilege PROCESS sees no row, as in the
-// process list; without memory the statement fails with ER_OUT_OF_RESOURCES.
+// Threads: any session's.
+// Errors: a user without the privilege PROCESS sees no row, as in the process list; without memory
+// the statement fails with ER_OUT_OF_RESOURCES.
 #pragma once
 
 #include <new>

@@ -4,7 +4,8 @@
 // its settings to the housekeeper (Offer), until it stops (Withdraw). Each part belongs to a
 // plugin, whose variables and account decide about it; while that plugin does not run, another one
 // decides.
-// Threads: any; withdrawing_ is taken before mutex_. Lifetime: as long as a protocol holds it.
+// Threads: any; withdrawing_ is taken before mutex_.
+// Lifetime: as long as a protocol holds it.
 #pragma once
 
 #include <cstdint>

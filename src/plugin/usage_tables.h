@@ -1,7 +1,8 @@
 // information_schema.ROWSOCKET_TABLE_STATISTICS and ROWSOCKET_USER_STATISTICS: what the ports have
 // done for each index of a table, and for each account, since their plugin's start.
 //
-// Threads: any session's. Errors: a user without the privilege PROCESS sees no row.
+// Threads: any session's.
+// Errors: a user without the privilege PROCESS sees no row.
 #pragma once
 
 #include "declare.h"

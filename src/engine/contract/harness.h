@@ -7,8 +7,8 @@
 // The table is always kDatabase.kTable with the columns id (the primary key, an integer that is
 // generated if it is not given), v (an integer, with the index by_v) and w (a text).
 // Threads: the test's own thread, except FailCommitOfThisTurn.
-// Lifetime: a Harness outlives its sessions and Holds. Errors: a harness that cannot do its task
-// fails the running test.
+// Lifetime: a Harness outlives its sessions and Holds.
+// Errors: a harness that cannot do its task fails the running test.
 #pragma once
 
 #include <cstdint>

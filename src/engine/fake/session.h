@@ -22,7 +22,8 @@
 // rows, and lock the rows that they change. The next BeginTurn or OpenIndex forgets an Interrupt,
 // as in the server. The grammar of calls is asserted.
 //
-// Threads: as engine/session.h says. Lifetime: the store outlives its sessions.
+// Threads: as engine/session.h says.
+// Lifetime: the store outlives its sessions.
 #pragma once
 
 #include <map>

@@ -1,8 +1,8 @@
 // Tables of the in-memory engine: rows of text cells in the order of their primary key, and the
 // rows that a find matches.
 //
-// Threads: values and pure functions. Limits: none; a find looks at every row, which is quick
-// enough for the tables of a test.
+// Threads: values and pure functions.
+// Limits: none; a find looks at every row, which is quick enough for the tables of a test.
 #pragma once
 
 #include <cstdint>

@@ -247,8 +247,8 @@ inline void NoteTransactionStart(THD* thd);
 /// Takes over the global variables that only this family has. Returns whether a variable has
 /// changed with which expressions of open tables were prepared.
 inline bool FollowOwnVariables(THD& thd);
-/// Ends the statement that the THD runs, as SQL's KILL QUERY does. Threads: any that keeps the THD
-/// from ending.
+/// Ends the statement that the THD runs, as SQL's KILL QUERY does.
+/// Threads: any that keeps the THD from ending.
 inline void KillQuery(THD& thd);
 inline bool IsKilled(const THD& thd);
 /// Whether the error says that KILL or shutdown has ended the statement.

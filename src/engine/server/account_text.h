@@ -2,8 +2,8 @@
 // its data, REQUIRE, limits, lock, expiry and attributes, but not privileges. One .cc for each
 // family of servers: the answer to SHOW CREATE USER, or the account's row in mysql.user.
 //
-// Threads: any; in MariaDB one call waits for the other. Limits: a call waits for a statement that
-// changes accounts, in MySQL for a few seconds.
+// Threads: any; in MariaDB one call waits for the other.
+// Limits: a call waits for a statement that changes accounts, in MySQL for a few seconds.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,8 @@
 // how they become text. Integers, VARCHAR, TEXT and BLOB whose bytes are the wire's, DATE and
 // DATETIME without fraction are formatted here; every other column goes through SendCell.
 //
-// Threads: the session's. Lifetime: as long as the table is open.
+// Threads: the session's.
+// Lifetime: as long as the table is open.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@
 // A text that strict SQL would not store as a number equals nothing; it is ordered by the number
 // that SQL reads at its front. NULL equals NULL and sorts before everything.
 //
-// Threads: the session's. Lifetime: keeps views of the request's value.
+// Threads: the session's.
+// Lifetime: keeps views of the request's value.
 #pragma once
 
 #include "api.h"

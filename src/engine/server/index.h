@@ -1,7 +1,8 @@
 // What a session knows of an opened Index: what its names mean in the open table right now.
 //
-// Threads: the session's. Lifetime: as long as the session, or until another Index has its id; the
-// columns and the key are valid for one generation of Tables, and are looked up again after DDL.
+// Threads: the session's.
+// Lifetime: as long as the session, or until another Index has its id; the columns and the key are
+// valid for one generation of Tables, and are looked up again after DDL.
 #pragma once
 
 #include <cstdint>

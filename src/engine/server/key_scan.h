@@ -5,7 +5,8 @@
 // or before the first row that can qualify and every row is compared with the values themselves.
 //
 // Flow: Prepare, then First and Next until they return anything but 0. The row is in record[0].
-// Threads: the session's. Errors: the handler's HA_ERR_ numbers.
+// Threads: the session's.
+// Errors: the handler's HA_ERR_ numbers.
 #pragma once
 
 #include <array>

@@ -2,8 +2,9 @@
 // login_calls.cc in its folder.
 //
 // Flow: SetClient, HostOfAccount, Authenticate, then what the server says of the account that it
-// has let in. Threads: those of the login desk, with the THD of the calling thread. Errors: texts
-// for the server's log, which name the reason.
+// has let in.
+// Threads: those of the login desk, with the THD of the calling thread.
+// Errors: texts for the server's log, which name the reason.
 //
 // login_calls.cc defines ServerLogins::End (login.h) as well.
 #pragma once

@@ -3,8 +3,9 @@
 //
 // Flow: { Write: the server has sent something, and each complete packet is answered at once }
 //       { Read: it takes the answer }*
-// Threads: one owner. Lifetime: everything that was made of the password is wiped. Limits:
-// kAnswersMax answers.
+// Threads: one owner.
+// Lifetime: everything that was made of the password is wiped.
+// Limits: kAnswersMax answers.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 // family of servers has its own login_vio.cc, which says which plugins are answered, and how.
 //
 // Flow: the THD's net gets vio(); the server writes packets into it and reads the answers.
-// Threads: one owner, on whose thread the server reads and writes. Lifetime: the attempt outlives
-// the object, which outlives the THD's use of vio().
+// Threads: one owner, on whose thread the server reads and writes.
+// Lifetime: the attempt outlives the object, which outlives the THD's use of vio().
 #pragma once
 
 #include "api.h"

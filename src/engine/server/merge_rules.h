@@ -1,7 +1,8 @@
 // Which requests of an index may be merged into one change of a row (S7, S9 of engine/session.h):
 // requests whose answers and changes depend only on the values of the row.
 //
-// Threads: the session's. Lifetime: like all that an IndexState has looked up.
+// Threads: the session's.
+// Lifetime: like all that an IndexState has looked up.
 #pragma once
 
 #include "engine/session.h"

@@ -8,7 +8,8 @@
 // image lies outside of the table's record buffers, so that several rows of a table may be open; it
 // is found again by its position to be written.
 //
-// Threads: the session's. Limits: two copies of each BLOB value that requests have set.
+// Threads: the session's.
+// Limits: two copies of each BLOB value that requests have set.
 #pragma once
 
 #include <cstdint>

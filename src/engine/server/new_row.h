@@ -4,7 +4,8 @@
 //
 // Flow of an update: record[0] holds the present row; Modify or Change turns it into the new row,
 //                    and leaves the old one in record[1]. Conversions are strict from then on.
-// Threads: the session's. Errors: kRefused or false; the reason is in the THD's diagnostics area.
+// Threads: the session's.
+// Errors: kRefused or false; the reason is in the THD's diagnostics area.
 #pragma once
 
 #include <span>

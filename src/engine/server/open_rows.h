@@ -11,7 +11,9 @@
 // and that had to be written within the unit is lost with it, and the turn has to run again;
 // callers call CloseRowsReachedBy before the unit begins, so that this does not happen.
 //
-// Threads: the session's. Lifetime: rows are open within a turn. Limits: kOpenRowsMax rows.
+// Threads: the session's.
+// Lifetime: rows are open within a turn.
+// Limits: kOpenRowsMax rows.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // One open instance of a table, with what the session knows about it while it is open.
 //
-// Threads: the session's. Lifetime: until Tables::CloseAll.
+// Threads: the session's.
+// Lifetime: until Tables::CloseAll.
 #pragma once
 
 #include <cstdint>

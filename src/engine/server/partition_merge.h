@@ -5,8 +5,9 @@
 // .cc merges nothing.
 //
 // Flow: Begin, First, then Next until one returns an error number. The row is in record[0].
-// Threads: the session's. Lifetime: of a scan; the partitions' cursors belong to the table's
-// handler, which is initialized for the index before First and ends them itself.
+// Threads: the session's.
+// Lifetime: of a scan; the partitions' cursors belong to the table's handler, which is initialized
+// for the index before First and ends them itself.
 // Errors: the handler's HA_ERR_ numbers.
 #pragma once
 

@@ -1,8 +1,8 @@
 // What an account may do through an opened index, as one look at the server's grants has found it,
 // and which privileges a request needs.
 //
-// Threads: the session's. Lifetime: a look counts in its own turn, and in later ones as judge.h
-// says.
+// Threads: the session's.
+// Lifetime: a look counts in its own turn, and in later ones as judge.h says.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // The rows that a find names: key, IN list, filters, offset and limit; one at a time.
 //
 // Flow: Prepare, then Next until it returns HA_ERR_END_OF_FILE. The row is in record[0].
-// Threads: the session's. Errors: protocol errors from Prepare; the handler's numbers from Next.
+// Threads: the session's.
+// Errors: protocol errors from Prepare; the handler's numbers from Next.
 #pragma once
 
 #include <deque>

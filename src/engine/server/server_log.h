@@ -1,6 +1,7 @@
 // Messages to the error log of the server. What all servers do alike is in server_log.cc; one
 // server_log.cc for each family writes the lines.
-// Threads: any. Lifetime: nothing is kept of a message.
+// Threads: any.
+// Lifetime: nothing is kept of a message.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // engine::Session in a server: one THD, its open tables, and turns on them.
 //
-// Threads: the owning thread, except Interrupt. Limits: waits for tables and rows last as long as
-// WaitTimeouts (session_thd.h) says.
+// Threads: the owning thread, except Interrupt.
+// Limits: waits for tables and rows last as long as WaitTimeouts (session_thd.h) says.
 #pragma once
 
 #include <atomic>

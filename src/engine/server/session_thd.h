@@ -104,7 +104,8 @@ class SessionThd {
 
   /// Shows the text as the thread's state in the process list.
   void Describe(std::string_view text);
-  /// Ends what the thread waits for, or does, as KILL QUERY does. Threads: any.
+  /// Ends what the thread waits for, or does, as KILL QUERY does.
+  /// Threads: any.
   void Interrupt();
 
   /// The family's own part, which its other files use. Common code calls two of its functions:

@@ -5,7 +5,8 @@
 // needs no comparison with rows. Whatever else a client may send (a text that is no number, 300 for
 // a TINYINT, NULL, a letter that is not ASCII) is refused here, and left to key_scan.h.
 //
-// Threads: the session's. Lifetime: as long as the table is open.
+// Threads: the session's.
+// Lifetime: as long as the table is open.
 #pragma once
 
 #include <cstdint>

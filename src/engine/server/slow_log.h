@@ -1,6 +1,7 @@
 // Writes requests to the server's log of slow queries. One .cc for each family of servers.
 //
-// Threads: the session's. Errors: the server reports its own.
+// Threads: the session's.
+// Errors: the server reports its own.
 #pragma once
 
 #include <cstdint>

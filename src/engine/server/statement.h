@@ -5,8 +5,9 @@
 // Flow: Begin { the rows } End, always both. The order of the steps follows the server's own
 // statements (sql/sql_insert.cc, sql_update.cc, sql_delete.cc: mysql_insert and the others in
 // MariaDB 10.11, Sql_cmd_insert_values and the others in MySQL 9.7).
-// Threads: the session's. Errors: those that the server left in the diagnostics area, by
-// ServerFailure; a handler's numbers, by Failure.
+// Threads: the session's.
+// Errors: those that the server left in the diagnostics area, by ServerFailure; a handler's
+// numbers, by Failure.
 #pragma once
 
 #include <climits>

@@ -4,7 +4,8 @@
 // Flow: IsWanted -> { Tell } -> Release; Close, when there is nothing to do for a while. A plugin
 //       keeps with a THD which user it belongs to, and whether that user is to be audited, so that
 //       each account needs a THD.
-// Threads: the session's. Limits: kAuditThdsMax THDs of a session.
+// Threads: the session's.
+// Limits: kAuditThdsMax THDs of a session.
 #pragma once
 
 #include <cstdint>

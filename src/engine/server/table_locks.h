@@ -2,7 +2,8 @@
 // whether other sessions wait for a table. What all servers do alike is in table_locks.cc, the rest
 // in one table_locks.cc for each family.
 //
-// Threads: the session's. Errors: lock_tables, killed; busy or gives way.
+// Threads: the session's.
+// Errors: lock_tables, killed; busy or gives way.
 #pragma once
 
 #include "engine/server/open_table.h"

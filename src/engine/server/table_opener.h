@@ -2,7 +2,8 @@
 // foreign keys that the server opens for statements of SQL. What all servers do alike is in
 // table_opener.cc, the rest in one table_opener.cc for each family.
 //
-// Each open table holds a metadata lock, which is what DDL waits for. Threads: the session's.
+// Each open table holds a metadata lock, which is what DDL waits for.
+// Threads: the session's.
 // Errors: open_table, view, system_table, killed; in MariaDB table_engine and sequence, in MySQL
 // unserved; busy or gives way if a lock is in the way.
 #pragma once

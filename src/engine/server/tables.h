@@ -12,7 +12,8 @@
 // initialization; a turn then begins as a statement under LOCK TABLES does (handler::start_stmt),
 // and still has a read view and a commit of its own.
 //
-// Threads: the session's. Lifetime: an OpenTable is valid until CloseAll; generation() tells.
+// Threads: the session's.
+// Lifetime: an OpenTable is valid until CloseAll; generation() tells.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,9 @@ class Tables {
  public:
   explicit Tables(SessionThd& thd) : thd_(thd), locks_(thd) {}
 
-  /// Gives the open instance, and opens it first if it is not open. Errors: those of table_opener.h
-  /// (a table that is missing, or of a kind that is not served), or busy when a lock is in the way.
+  /// Gives the open instance, and opens it first if it is not open.
+  /// Errors: those of table_opener.h (a table that is missing, or of a kind that is not served), or
+  /// busy when a lock is in the way.
   Outcome Open(const std::string& db, const std::string& name, Access access, OpenTable** out);
 
   /// Begins a turn that writes, or one that only reads.

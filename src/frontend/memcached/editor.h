@@ -2,8 +2,9 @@
 //
 // Flow: the engine calls Decide with the row under its lock, perhaps several times; afterwards
 // result() and the other accessors say what was decided last.
-// Threads: the session's. Lifetime: changes are views of the command, of the editor and of the
-// thread's scratch room, valid until the next Decide on the thread.
+// Threads: the session's.
+// Lifetime: changes are views of the command, of the editor and of the thread's scratch room, valid
+// until the next Decide on the thread.
 #pragma once
 
 #include <array>

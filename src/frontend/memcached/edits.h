@@ -3,8 +3,9 @@
 // meanwhile.
 //
 // Flow: ExecuteEdit executes one edit for each key, then writes the reply of the last decision.
-// Threads: the session's. Errors: an outcome that is not ok leaves a part of the reply in `out`,
-// which the caller takes back.
+// Threads: the session's.
+// Errors: an outcome that is not ok leaves a part of the reply in `out`, which the caller takes
+// back.
 #pragma once
 
 #include <array>

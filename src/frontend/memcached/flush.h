@@ -1,6 +1,7 @@
 // flush_all: every row of one container is deleted, now or when its delay is over.
 //
-// Threads: the session's. Limits: those of keyspace/delete_rows.h.
+// Threads: the session's.
+// Limits: those of keyspace/delete_rows.h.
 #pragma once
 
 #include "base/buffer.h"

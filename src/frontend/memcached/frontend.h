@@ -4,7 +4,8 @@
 // finds (reads.h), a command that may change a row becomes edits (edits.h), and all other commands
 // except flush_all (flush.h) are answered without the engine (replies.h). Threads and lifetime: see
 // exec/frontend.h; the connection holds the snapshot of the containers that its requests in a turn
-// refer to. Limits: those of the parser, and reply_bytes_max for a reply of many keys.
+// refer to.
+// Limits: those of the parser, and reply_bytes_max for a reply of many keys.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // get, gets and mg: finds whose cells go straight into the reply.
 //
-// Threads: the session's. Errors: an outcome that is not ok leaves a part of the reply in `out`,
-// which the caller takes back.
+// Threads: the session's.
+// Errors: an outcome that is not ok leaves a part of the reply in `out`, which the caller takes
+// back.
 #pragma once
 
 #include <string_view>

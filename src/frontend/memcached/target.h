@@ -3,8 +3,8 @@
 //   key := [ "@@" name delimiter ] rest        `@@name` alone names a container and no row
 //
 // Flow: Resolve fills a MemcachedTarget, whose `wrong` says why a key cannot be used.
-// Threads: pure functions of a snapshot. Lifetime: views of the key and of the arena; the container
-// is the snapshot's.
+// Threads: pure functions of a snapshot.
+// Lifetime: views of the key and of the arena; the container is the snapshot's.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // One memcached request between its parsing and its reply: what exec::Item::detail points to.
 //
-// Threads: the thread that has the item. Lifetime: the arena of Frontend::Parse, which the editor
-// shares.
+// Threads: the thread that has the item.
+// Lifetime: the arena of Frontend::Parse, which the editor shares.
 #pragma once
 
 #include <array>

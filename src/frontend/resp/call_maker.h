@@ -3,9 +3,10 @@
 //
 // Flow: Make for a command by itself; Add for the commands of a transaction, one after the other.
 // Each call then says which row its key names (key_locator.h), but has neither index nor request.
-// Threads: one at a time. Lifetime: one for each connection; the settings, the connection's state
-// and its locator outlive it. Calls have views of their command's arguments; they lie in the arena,
-// or where Add puts them. Limits: kRespUnitKeysMax calls together; kColumnsMax fields of a command.
+// Threads: one at a time.
+// Lifetime: one for each connection; the settings, the connection's state and its locator outlive
+// it. Calls have views of their command's arguments; they lie in the arena, or where Add puts them.
+// Limits: kRespUnitKeysMax calls together; kColumnsMax fields of a command.
 #pragma once
 
 #include <span>

@@ -4,7 +4,8 @@
 // Flow: Open for the calls that call_maker.h has made. If the item asks for an index, the finder
 // gets it (RespIndexFinder::Opened), and the command is parsed again. If the names of a key could
 // be those of a table but are not, the key belongs to the store.
-// Threads: one at a time. Lifetime: one for each connection, whose finder and requests outlive it.
+// Threads: one at a time.
+// Lifetime: one for each connection, whose finder and requests outlive it.
 // Limits: those of the finder (index_finder.h).
 #pragma once
 

@@ -35,7 +35,8 @@ struct RespFacts {
   int64_t since_ms = base::CoarseNowMs();
 };
 
-/// What a connection is doing. Threads: the connection's worker writes it, any reads it.
+/// What a connection is doing.
+/// Threads: the connection's worker writes it, any reads it.
 struct RespActivity {
   std::atomic<uint32_t> verb{0};  ///< The number of the last command (RespCommandName).
   std::atomic<int64_t> since_ms{base::CoarseNowMs()};  ///< When the connection began its last turn.

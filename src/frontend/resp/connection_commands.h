@@ -3,7 +3,8 @@
 // also changes the account, is in RespFrontend.
 //
 // Flow: RespStateChanges::Note, if the change may have to be taken back; then Append.
-// Threads: one at a time. Lifetime: one for each connection, whose parts outlive it.
+// Threads: one at a time.
+// Lifetime: one for each connection, whose parts outlive it.
 #pragma once
 
 #include <string_view>

@@ -8,9 +8,10 @@
 // command with very many tables might never be done. BeginParse closes the indexes if there are
 // many; items of the turn before the command may use them, so that the command then has to come
 // later.
-// Threads: one at a time. Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax limit
-// the indexes that are open when a command begins; kRespCallsMadeMax, kRespBytesParsedMax and
-// kRespCommandColumnsMax limit those that are opened for one command.
+// Threads: one at a time.
+// Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax limit the indexes that are
+// open when a command begins; kRespCallsMadeMax, kRespBytesParsedMax and kRespCommandColumnsMax
+// limit those that are opened for one command.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,8 @@
 // counter, so that the number of counters is bounded. FLUSH STATUS makes the counters of errors
 // begin anew, together with the latencies.
 //
-// Threads: any. Lifetime: outlives the port's connections.
+// Threads: any.
+// Lifetime: outlives the port's connections.
 #pragma once
 
 #include <array>

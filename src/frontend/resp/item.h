@@ -2,8 +2,8 @@
 //
 // Flow: the parser has made the item a kReply with a RespWork; one of these functions sets its
 // reply, or makes it a kRequest.
-// Threads: the thread that parses. Lifetime: what the item gets lies in the arena, or belongs to
-// its calls.
+// Threads: the thread that parses.
+// Lifetime: what the item gets lies in the arena, or belongs to its calls.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,8 @@
 //
 // A part is the text of one key column. `\:` in a part is a colon, `\\` a backslash; a backslash
 // before anything else would be lost on the way to the row, so that no row has such a key.
-// Threads: pure functions. Lifetime: views of the key and of the arena.
+// Threads: pure functions.
+// Lifetime: views of the key and of the arena.
 #pragma once
 
 #include <span>

@@ -4,8 +4,9 @@
 // Flow: BeginTurn, then Locate for each call of the turn's commands. Whether a key names a table is
 // found out only when the index is opened (call_opener.h): if it does not, the key goes to the
 // store.
-// Threads: one at a time. Lifetime: one for each connection; the settings outlive it. What Locate
-// gives a call lies in the arena, or in the snapshot of keyspaces, which lives beyond the turn.
+// Threads: one at a time.
+// Lifetime: one for each connection; the settings outlive it. What Locate gives a call lies in the
+// arena, or in the snapshot of keyspaces, which lives beyond the turn.
 #pragma once
 
 #include <memory>

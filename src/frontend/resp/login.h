@@ -3,8 +3,9 @@
 // Flow: AppendAuth or AppendHello answers the command at once, or makes its item one that asks for
 // a login; Ended appends the answer when the login has been checked. A login that fails changes
 // nothing: as in Redis, an earlier login goes on.
-// Threads: one at a time. Lifetime: one for each connection; the settings, the connection's state
-// and its own client outlive it.
+// Threads: one at a time.
+// Lifetime: one for each connection; the settings, the connection's state and its own client
+// outlive it.
 #pragma once
 
 #include <optional>

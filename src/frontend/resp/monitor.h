@@ -4,7 +4,8 @@
 // Flow: Count and CountError as commands get their answers. A connection counts for itself, and
 // adds to the port's RespInfo now and then, and when it ends. The counters of errors begin anew
 // with the latencies, so that both are about the same time.
-// Threads: one at a time. Lifetime: one for each connection; the settings outlive it.
+// Threads: one at a time.
+// Lifetime: one for each connection; the settings outlive it.
 #pragma once
 
 #include <cstdint>

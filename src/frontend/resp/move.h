@@ -3,7 +3,8 @@
 //
 // The unit's execution owns the value between the two calls (RespWork::moved). RENAME of a key to
 // itself is one call, which only asks whether the key exists.
-// Threads: any, one at a time. Errors: RespWork::wrong.
+// Threads: any, one at a time.
+// Errors: RespWork::wrong.
 #pragma once
 
 #include <span>

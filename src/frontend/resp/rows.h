@@ -1,8 +1,8 @@
 // Commands on rows: a row is a hash whose fields are its columns. NULL is an absent field; the
 // key's columns are no fields.
 //
-// Threads: const, any. Errors: outcomes of the engine; RespWork::wrong for errors that it does not
-// have.
+// Threads: const, any.
+// Errors: outcomes of the engine; RespWork::wrong for errors that it does not have.
 #pragma once
 
 #include <string_view>

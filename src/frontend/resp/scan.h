@@ -4,7 +4,8 @@
 // Each SCAN is one find of COUNT rows after the last key that was listed, so that it takes the same
 // memory and time however many rows there are. Keys come in the order of the index: a key that
 // exists from the first SCAN to the last is listed once.
-// Threads: const, any. Errors: as rows.h.
+// Threads: const, any.
+// Errors: as rows.h.
 // Limits: kRespScanRowsMax rows of one command, and fewer for a SCAN with a long pattern
 //         (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is
 //         refused; kRespScannedBytesMax bytes of their keys.

@@ -3,9 +3,9 @@
 //
 // Flow: Append for each such command. It takes the replies to INFO, LATENCY, SLOWLOG and HOTKEYS
 // from monitor.h, and those to CLIENT from own_client.h.
-// Threads: one at a time. Lifetime: one for each connection; the settings and the connection's
-// parts outlive it. Limits: kRespConfigPatternsMax patterns of CONFIG GET, of kRespPatternBytesMax
-// bytes each.
+// Threads: one at a time.
+// Lifetime: one for each connection; the settings and the connection's parts outlive it.
+// Limits: kRespConfigPatternsMax patterns of CONFIG GET, of kRespPatternBytesMax bytes each.
 #pragma once
 
 #include <string_view>

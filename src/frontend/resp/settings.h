@@ -1,7 +1,7 @@
 // The settings that all connections of one RESP port share, and the objects that they share.
 //
-// Threads: any; no member changes once the port has connections. Lifetime: outlives the
-// connections, as does everything that it points to.
+// Threads: any; no member changes once the port has connections.
+// Lifetime: outlives the connections, as does everything that it points to.
 #pragma once
 
 #include <functional>

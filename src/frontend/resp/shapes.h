@@ -1,9 +1,10 @@
 // What a connection has found about the tables of its commands, by the shape of the command: an
 // open index, or why there is none.
 //
-// Threads: one owner. Lifetime: a RespShape does not move until it is erased. After Erase, Repeated
-// returns null until Repeat is called again. The former index of a shape is kept until
-// ReleaseFormer, because items of a turn may use it.
+// Threads: one owner.
+// Lifetime: a RespShape does not move until it is erased. After Erase, Repeated returns null until
+// Repeat is called again. The former index of a shape is kept until ReleaseFormer, because items of
+// a turn may use it.
 #pragma once
 
 #include <cstdint>

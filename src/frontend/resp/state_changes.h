@@ -5,8 +5,8 @@
 // Flow: BeginParse before each request, then Undo if a new turn begins; AllowDrop around a parse
 // for the lane. Note, EndMulti, EndWatch or FailWatch when the item is made; Finished when it has
 // its answer.
-// Threads: one at a time. Lifetime: one for each connection, whose state, own client and watched
-// keys outlive it.
+// Threads: one at a time.
+// Lifetime: one for each connection, whose state, own client and watched keys outlive it.
 #pragma once
 
 #include <string_view>

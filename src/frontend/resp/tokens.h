@@ -4,9 +4,10 @@
 // Flow: Prepare for a transaction with a token, then ExecuteOnce; PrepareOutcome, then
 // ExecuteOutcome. If an index of the table of tokens is not open yet, the item asks for it: Opened
 // gets it, and the command is parsed again.
-// Threads: one at a time. Lifetime: one for each connection; the settings outlive it. What is
-// prepared lies in the arena. Limits: kTokenBytesMax bytes of a token, kTokenAnswerBytesMax of the
-// reply that is kept with it. Errors: as exec/token_book.h.
+// Threads: one at a time.
+// Lifetime: one for each connection; the settings outlive it. What is prepared lies in the arena.
+// Limits: kTokenBytesMax bytes of a token, kTokenAnswerBytesMax of the reply that is kept with it.
+// Errors: as exec/token_book.h.
 #pragma once
 
 #include <functional>

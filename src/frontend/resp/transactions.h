@@ -3,8 +3,9 @@
 // Flow: Queue for each command after MULTI, then Exec. TakeWhole takes a transaction that has come
 // as a whole at once. Both add the comparison of the watched keys, the calls of all commands
 // (call_maker.h) with their indexes (call_opener.h), and a token (tokens.h).
-// Threads: one at a time. Lifetime: one for each connection, whose parts outlive it. Limits:
-// kRespCommandsMax commands of resp_request_max_bytes in all; kRespUnitKeysMax keys;
+// Threads: one at a time.
+// Lifetime: one for each connection, whose parts outlive it.
+// Limits: kRespCommandsMax commands of resp_request_max_bytes in all; kRespUnitKeysMax keys;
 // kRespWatchedKeysMax watched keys.
 #pragma once
 

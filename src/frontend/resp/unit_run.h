@@ -1,10 +1,11 @@
 // One execution of a unit of RESP: its calls in their order, and their replies.
 //
 // Flow: exec::ExecuteUnit calls ExecuteOne and Run, and Run again if the unit begins anew.
-// Threads: one. Lifetime: as long as one RespFrontend::ExecuteUnit. Limits: kReadBytesMax bytes of
-// values that are read, besides those of the replies: otherwise 10,000 STRLENs of one long string
-// would read it 10,000 times, and answer a few bytes. What writes read does not count, except for
-// RENAME and COPY.
+// Threads: one.
+// Lifetime: as long as one RespFrontend::ExecuteUnit.
+// Limits: kReadBytesMax bytes of values that are read, besides those of the replies: otherwise
+// 10,000 STRLENs of one long string would read it 10,000 times, and answer a few bytes. What writes
+// read does not count, except for RENAME and COPY.
 #pragma once
 
 #include <cstddef>

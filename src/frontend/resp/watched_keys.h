@@ -5,7 +5,8 @@
 // or, if the turn may stop before it, when it has its answer: FailLater, then Fail. An item that
 // ends the watch ends it at once (End), or, if the turn may stop before it, when it has its answer:
 // EndLater, then Ended.
-// Threads: one at a time. Lifetime: what is noted lies in the arena of Parse, until BeginTurn.
+// Threads: one at a time.
+// Lifetime: what is noted lies in the arena of Parse, until BeginTurn.
 // Limits: kRespWatchedKeysMax keys of kRespWatchedBytesMax bytes are kept; if there are more,
 // count() says so.
 #pragma once

@@ -1,8 +1,8 @@
 // SQL connections of another user than the sessions of an engine, for the contract suite in a
 // server.
 //
-// Threads: a connection belongs to one thread at a time. Errors: Run and Value fail the running
-// test; Try returns the server's error number.
+// Threads: a connection belongs to one thread at a time.
+// Errors: Run and Value fail the running test; Try returns the server's error number.
 #pragma once
 
 #include <memory>

@@ -9,8 +9,9 @@
 // server refuses a file that has one in another version, before the file could say anything.
 //
 // Limits: the layout of a plugin's declaration is the same in all servers that are served; the
-// server compares its size. Errors: if no library fits, the plugins are declared all the same, and
-// refuse to start with the reason, in the error log and for the client of INSTALL SONAME.
+// server compares its size.
+// Errors: if no library fits, the plugins are declared all the same, and refuse to start with the
+// reason, in the error log and for the client of INSTALL SONAME.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>

@@ -2,7 +2,8 @@
 //
 // Flow: the parser collects the errors of a request in an ErrorSet, the frontend adds the errors
 // that only the frontend can know (unauth, stmtnum, readonly ...) and answers First(), the error
-// that the protocol checks first. The engine reports a single Error. Threads: plain values.
+// that the protocol checks first. The engine reports a single Error.
+// Threads: plain values.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,8 @@
 // The escape rule of values: a byte below 0x10 is sent as 0x01 and the byte + 0x40, other bytes as
 // they are.
 //
-// Threads: pure functions. Errors: none, see Unescape.
+// Threads: pure functions.
+// Errors: none, see Unescape.
 #pragma once
 
 #include <cstddef>

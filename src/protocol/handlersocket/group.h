@@ -2,7 +2,8 @@
 //   G <n>
 //   R|O <id> ...        n times: a required or an optional request
 //
-// Threads: any; nothing is shared. Lifetime: views of the line and the arena, as Command has them.
+// Threads: any; nothing is shared.
+// Lifetime: views of the line and the arena, as Command has them.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // A line that begins with the token of its request (spec/handlersocket.md):
 //   T <token> <request>
 //
-// Threads: any; nothing is shared. Lifetime: views of the line.
+// Threads: any; nothing is shared.
+// Lifetime: views of the line.
 #pragma once
 
 #include <algorithm>

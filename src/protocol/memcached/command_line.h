@@ -2,8 +2,8 @@
 // the line.
 //
 // Flow: ParseLine splits the line at its blanks; classic commands are parsed there, commands that
-// begin with m by ParseMeta (meta.cc). Lifetime: a Command's views point into the line or the
-// arena.
+// begin with m by ParseMeta (meta.cc).
+// Lifetime: a Command's views point into the line or the arena.
 #pragma once
 
 #include <array>

@@ -12,8 +12,9 @@
 //   kMetaDebug        AppendMetaDebug | AppendMiss
 //   any               AppendError | AppendServerError
 //
-// Threads: none of their own. Lifetime: no argument is kept. Limits: a reply without its value, its
-// key and its error text is below 300 bytes.
+// Threads: none of their own.
+// Lifetime: no argument is kept.
+// Limits: a reply without its value, its key and its error text is below 300 bytes.
 #pragma once
 
 #include <cstddef>

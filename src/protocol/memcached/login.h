@@ -8,8 +8,10 @@
 //
 // A pure function over bytes, without state: an incomplete request is read again from its
 // beginning.
-// Threads: any. Lifetime: views point into the input. Limits: kMemcachedLineBytesMax bytes for a
-// line, and for the data of a login or the body of a packet.
+// Threads: any.
+// Lifetime: views point into the input.
+// Limits: kMemcachedLineBytesMax bytes for a line, and for the data of a login or the body of a
+// packet.
 #pragma once
 
 #include <cstddef>

@@ -4,11 +4,13 @@
 // Flow: receive; NextRequest until its result is kNeedMore; receive more. A request that is not
 // whole is read again from its first byte when more has come, except the arguments that
 // RequestProgress has noted.
-// Threads: any; nothing is shared. Lifetime: arguments are views of the input or of the arena.
+// Threads: any; nothing is shared.
+// Lifetime: arguments are views of the input or of the arena.
 // Limits: RequestLimits, checked before anything is sized by them, and those of inline commands and
-// of counts in model/limits.h. Errors: the texts of Redis 7.2, and one of our own where the CR LF
-// after an argument is missing. After each the connection ends.
-// Source: https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
+// of counts in model/limits.h.
+// Errors: the texts of Redis 7.2, and one of our own where the CR LF after an argument is missing.
+// After each the connection ends. Source:
+// https://redis.io/docs/latest/develop/reference/protocol-spec/, and Redis's behavior.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +59,8 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
 
 /// A request whose second argument may be another one: clients send the same command again and
 /// again, for another key. What it takes, NextRequest would take, too, with the same arguments.
-/// Threads: one owner. Limits: kRespRepeatedBytesMax bytes beside the second argument.
+/// Threads: one owner.
+/// Limits: kRespRepeatedBytesMax bytes beside the second argument.
 class RequestPattern {
  public:
   /// The bytes of a request that NextRequest has taken, and its arguments. What cannot be a

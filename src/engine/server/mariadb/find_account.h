@@ -1,6 +1,7 @@
 // Looks for an account of exactly this name and host in the server's memory.
 //
-// Threads: any with a THD. Lifetime: `found` has views of the texts given, which outlive it.
+// Threads: any with a THD.
+// Lifetime: `found` has views of the texts given, which outlive it.
 #pragma once
 
 #include <strings.h>

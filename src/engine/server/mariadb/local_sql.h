@@ -1,8 +1,8 @@
 // A SQL session of the library itself, which is in no process list, and whose statements reach
 // neither the logs nor audit plugins.
 //
-// Threads: any, one at a time. Lifetime: made at the first statement, which needs a server that has
-// started.
+// Threads: any, one at a time.
+// Lifetime: made at the first statement, which needs a server that has started.
 #pragma once
 
 #include <memory>

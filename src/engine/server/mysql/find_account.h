@@ -1,6 +1,7 @@
 // Looks for the server's accounts in its memory.
 //
-// Threads: any with a THD. Lifetime: `found` has views of the texts given, which outlive it.
+// Threads: any with a THD.
+// Lifetime: `found` has views of the texts given, which outlive it.
 #pragma once
 
 #include <strings.h>

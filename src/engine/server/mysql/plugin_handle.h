@@ -1,7 +1,8 @@
 // The server's handles for the plugins of this library, which writing to the server's error log
 // requires.
 //
-// Threads: any. Lifetime: a handle is valid from the start of its plugin to its end.
+// Threads: any.
+// Lifetime: a handle is valid from the start of its plugin to its end.
 #pragma once
 
 #include "api.h"

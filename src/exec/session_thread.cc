@@ -32,17 +32,31 @@ std::unique_ptr<engine::Session> CreateSession(engine::SessionFactory& sessions,
   return nullptr;
 }
 
+std::unique_ptr<engine::Session> CreateSessionAsLongAs(const SessionThread::Again& again,
+                                                       engine::SessionFactory& sessions,
+                                                       engine::LockWait lock_wait) {
+  do {
+    try {
+      std::unique_ptr<engine::Session> session = sessions.Create(lock_wait);
+      if (session != nullptr) return session;
+    } catch (const std::bad_alloc&) {  // `again` decides.
+    }
+  } while (!sessions.IsStopping() && again());
+  return nullptr;
+}
+
 }  // namespace
 
-bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body) {
+bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body,
+                          Again again) {
   ROWSOCKET_REQUIRE(!joinable());
   {
     const base::MutexLock lock(mutex_);
     has_ended_ = false;
   }
   try {
-    thread_ = std::thread(
-        [this, &sessions, lock_wait, body = std::move(body)] { Main(sessions, lock_wait, body); });
+    thread_ = std::thread([this, &sessions, lock_wait, body = std::move(body),
+                           again = std::move(again)] { Main(sessions, lock_wait, body, again); });
   } catch (const std::system_error& error) {
     const base::MutexLock lock(mutex_);
     has_ended_ = true;
@@ -62,8 +76,10 @@ void SessionThread::Join() {
 }
 
 void SessionThread::Main(engine::SessionFactory& sessions, engine::LockWait lock_wait,
-                         const Body& body) {
-  std::unique_ptr<engine::Session> session = CreateSession(sessions, lock_wait);
+                         const Body& body, const Again& again) {
+  std::unique_ptr<engine::Session> session =
+      again == nullptr ? CreateSession(sessions, lock_wait)
+                       : CreateSessionAsLongAs(again, sessions, lock_wait);
   {
     const base::MutexLock lock(mutex_);
     session_ = session.get();

@@ -25,8 +25,11 @@ class SessionThread {
  public:
   using Clock = std::chrono::steady_clock;
   /// The session is null when the server is shutting down, or has had no memory for it in five
-  /// seconds.
+  /// seconds, or until Again gave up.
   using Body = std::function<void(engine::Session*)>;
+  /// Is called on the thread whenever there was no memory for its session: pauses, and says whether
+  /// to try again.
+  using Again = std::function<bool()>;
 
   SessionThread() = default;
   /// Joins the thread. REQUIRES: the body has ended, or ends without being told to.
@@ -34,8 +37,10 @@ class SessionThread {
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
 
-  /// Starts the thread. REQUIRES: it was never started, or is joined.
-  bool Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body);
+  /// Starts the thread, which tries for five seconds to get its session, or as long as `again` says
+  /// so. REQUIRES: it was never started, or is joined.
+  bool Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body,
+             Again again = nullptr);
   /// Whether the thread is started, and not joined yet.
   bool joinable() const { return thread_.joinable(); }
   void Join();
@@ -49,7 +54,8 @@ class SessionThread {
   static void AwaitEnd(std::span<SessionThread* const> threads, Clock::time_point interrupt_from);
 
  private:
-  void Main(engine::SessionFactory& sessions, engine::LockWait lock_wait, const Body& body);
+  void Main(engine::SessionFactory& sessions, engine::LockWait lock_wait, const Body& body,
+            const Again& again);
   bool HasEndedBy(Clock::time_point until);
 
   std::thread thread_;

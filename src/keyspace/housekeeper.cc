@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <utility>
 
 #include "exec/describe.h"
 #include "keyspace/delete_rows.h"
@@ -32,10 +33,30 @@ Outcome MayEmpty(engine::Session& session, const Container& container,
 }  // namespace
 
 bool Housekeeper::Start() {
-  return thread_.Start(sessions_, engine::LockWait::kNever, [this](engine::Session* session) {
+  const auto main = [this](engine::Session* session) {
     if (session != nullptr) Loop(*session);
     AwaitFlush();
-  });
+  };
+  const auto again = [this, has_told = false]() mutable {
+    if (!std::exchange(has_told, true)) TellThatItHasNoSession();
+    return PauseWithoutSession();
+  };
+  return thread_.Start(sessions_, engine::LockWait::kNever, main, again);
+}
+
+void Housekeeper::TellThatItHasNoSession() {
+  try {
+    keyspaces_.log(
+        "no memory for the session of the housekeeper: until there is, expired rows stay, and "
+        "delayed flushes wait");
+  } catch (const std::bad_alloc&) {  // The log lacks a line.
+  }
+}
+
+bool Housekeeper::PauseWithoutSession() {
+  base::MutexLock lock(mutex_);
+  if (!stopping_) wake_.WaitFor(lock, std::chrono::milliseconds(model::kPurgeIdleMs));
+  return !stopping_;
 }
 
 void Housekeeper::Stop() {

@@ -9,7 +9,8 @@
 // Threads: Start and Stop from the owner's, Follow from any.
 // Limits: rows_per_second rows of one container.
 // Errors: work that fails, for lack of memory for instance, is tried again later, except a flush
-// that can never succeed, which is dropped.
+// that can never succeed, which is dropped. If there is no memory for the thread's session, the log
+// says so once, and the thread goes on trying.
 #pragma once
 
 #include <atomic>
@@ -79,6 +80,9 @@ class Housekeeper {
     bool was_denied = false;     ///< The log says already that the account may not delete.
   };
 
+  void TellThatItHasNoSession();
+  /// Pauses before the thread tries again to get a session. False: the thread is to end.
+  bool PauseWithoutSession();
   void Loop(engine::Session& session);
   bool Round(engine::Session& session);
   std::shared_ptr<const HousekeeperRules> Rules();

@@ -40,9 +40,9 @@ void BeginWait(THD* thd, int type) {
   }
   if (thd == nullptr || thd != refusing) return;
   if (type != THD_WAIT_ROW_LOCK && type != THD_WAIT_TABLE_LOCK) return;
-  met_lock = true;
+  // A THD that somebody has killed is not busy: the statement ends as killed.
   THD::killed_state expected = THD::NOT_KILLED;
-  thd->killed.compare_exchange_strong(expected, THD::KILL_QUERY);
+  if (thd->killed.compare_exchange_strong(expected, THD::KILL_QUERY)) met_lock = true;
   innodb_hton->kill_connection(innodb_hton, thd);
 }
 

@@ -31,7 +31,8 @@ class WaitHook {
   /// Ends what RefuseWaits has begun for this thread. Returns the THD whose waits were canceled;
   /// null: none.
   static THD* AllowWaits();
-  /// Whether a wait was canceled since the last call.
+  /// Whether the hook has ended a statement since the last call, because the statement met a lock.
+  /// False for a statement that somebody had killed before its wait began.
   static bool TakeMetLock();
 };
 

@@ -46,7 +46,8 @@ struct TurnItem;
 /// Why a connection gets no answer and is to be closed.
 enum class Loss : uint8_t {
   kNone,
-  kMemory,   ///< Memory ran out; nothing was changed, except perhaps during the commit.
+  kMemory,   ///< Memory ran out: what was not committed yet is rolled back. A commit that was under
+             ///< way, and requests that ran alone before, may have taken effect.
   kBuffers,  ///< All connections hold too much memory, and this one a large part of it; answers so
              ///< far stand.
   kUnknown,  ///< The outcome of the turn's commit is unknown (engine::Outcome::Result).
@@ -198,8 +199,8 @@ class Turn {
   size_t size() const { return items_.size(); }
   /// Whether one of the items, or one that was dropped or moved since, is a write.
   bool writes() const { return writes_; }
-  /// Executes the items. If memory runs out, everything is rolled back, and all clients are
-  /// lost.
+  /// Executes the items. If memory runs out, what is not committed yet is rolled back, and all
+  /// clients are lost (Loss::kMemory).
   void Run(engine::Session& session);
   /// Counts the items that gave way and do not run again, as answered items are counted.
   void FinishThoseThatGiveWay();

@@ -7,7 +7,8 @@
 //
 // The delay counts from the beginning of the check, so that it hides how long the check took.
 //
-// Threads: Submit and End from any; a job is the desk's between Submit and Done.
+// Threads: Submit, Cancel and End from any; Start, CloseLogins and Stop from the plugin's. A job is
+//          the desk's between Submit and Done.
 // Stopping: CloseLogins, then Stop when all tickets have been given back.
 // Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
 //          one address, delays included. The checks of one address leave a quarter of the threads,
@@ -71,9 +72,11 @@ class LoginDesk {
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
 
-  /// Starts a thread. False if the system gives none: errno says why.
+  /// Starts the threads. False if the system does not give all of them: errno says why; those that
+  /// run end with Stop.
   bool Start();
-  /// Queues the job. False if too many logins of the address wait: the job is destroyed.
+  /// Queues the job; after CloseLogins it is dropped, and true is returned. False if too many
+  /// logins of the address wait: the job is destroyed.
   bool Submit(std::unique_ptr<LoginJob> job);
   /// Drops the job of a client that has gone, or has waited too long. True: the owner gets no job
   /// of the client back. False: the job is being checked, or has come back.

@@ -78,7 +78,8 @@ class SessionThd {
   void SetStrict(bool strict);
   /// Forgets errors, warnings and the conversion rules.
   void ClearStatement();
-  /// Frees the memory of statements. REQUIRES: no table is locked.
+  /// Frees the memory of statements. REQUIRES: no lock lies in this memory (LockTables,
+  /// `outlasts_turn`).
   void FreeStatementMemory();
   /// Unlocks the audit plugins that were told of this thread, if the server keeps them locked:
   /// until then they stay loaded, even if they are uninstalled.

@@ -6,7 +6,7 @@
 // it any more. A connection whose request the lane has is freed when the lane has given the request
 // back.
 //
-// Threads: the worker's; CountComing, CountGone and count from any.
+// Threads: the worker's; CountComing, CountGone, count and connection_context from any.
 // Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
 // Errors: a connection that cannot be served is closed, counted, and told to the log once a minute.
 // Only Add and AddMoved ask for memory: they reserve room for all that the client needs later.

@@ -24,8 +24,8 @@ namespace {
 constexpr uint64_t kCountWithoutOption = 10;
 constexpr std::string_view kNoCursor = "ERR invalid cursor";
 
-/// How many rows a command without COUNT looks at: one more than it needs, to see whether there are
-/// more.
+/// How many rows a command without COUNT looks at. RANDOMKEY: as many as it chooses from; others:
+/// one more than they need, to see whether there are more.
 uint64_t RowsOf(Verb verb) {
   if (verb == Verb::kRandomKey) return model::kRespRandomOfAllMax;
   return (verb == Verb::kInfoKeys ? model::kRespInfoKeysMax : model::kRespScanRowsMax) + 1;

@@ -4,14 +4,16 @@
 // Each SCAN is one find of COUNT rows after the last key that was listed, so that it takes the same
 // memory and time however many rows there are. Keys come in the order of the index: a key that
 // exists from the first SCAN to the last is listed once.
+//
+// An index that is not unique is not listed, because the next page would leave out rows with the
+// last key; nor is an index on a prefix of a column, because whole values, of any length, would be
+// read.
+//
 // Threads: const, any.
 // Errors: as rows.h.
 // Limits: kRespScanRowsMax rows of one command, and fewer for a SCAN with a long pattern
 //         (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is
 //         refused; kRespScannedBytesMax bytes of their keys.
-// An index that is not unique is not listed, because the
-// next page would leave out rows with the last key; nor is an index on a prefix of a column,
-// because whole values, of any length, would be read.
 #pragma once
 
 #include <string>
@@ -23,7 +25,7 @@
 
 namespace rowsocket::frontend {
 
-/// What SCAN, KEYS, DBSIZE, FLUSHDB, FLUSHALL and INFO are about.
+/// What SCAN, KEYS, DBSIZE, RANDOMKEY, FLUSHDB, FLUSHALL and INFO are about.
 struct RespScan {
   RespCursors* cursors = nullptr;
   std::string_view pattern = "*";

@@ -106,7 +106,8 @@ class Catalog {
   std::atomic<bool> expects_containers_{false};
   std::atomic<bool> follows_store_{false};
   std::atomic<bool> is_stale_{false};
-  /// Until then MarkStale() has no effect, because the last look that it caused found no change.
+  /// The moment from which MarkStale() has an effect again: the last look that it caused found no
+  /// change.
   std::atomic<int64_t> stale_counts_from_ms_{0};
   std::atomic<uint64_t> version_{0};
   /// How often the mapping tables were read. A thread that has waited for another thread's read

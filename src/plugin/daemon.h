@@ -1,8 +1,12 @@
 // A plugin that serves a protocol: its start, its stop, and what SHOW STATUS says of the plugin.
 // This is the one composition root of the library: it puts sessions, lane, ports and frontends
-// together. Besides what daemon.cc shares between plugins, one for the process are the connection
-// book (exec::ConnectionBook::Shared), the keyspaces (SharedKeyspaces::Get), and in
-// exec/token_book.cc for how long tokens are kept, and when a purge of them last lost its turn.
+// together.
+//
+// Besides counters that give out numbers, these objects exist once for the process: what daemon.cc
+// shares between plugins; exec::ConnectionBook::Shared; SharedKeyspaces::Get; in exec/token_book.cc
+// the longest time of tokens and the last purge that lost its turn; the key of HiddenKey
+// (exec/hot_rows.cc); the free blocks of base::ShownText; in engine/server the last state of
+// replication, and MySQL's WaitHook and plugin handles.
 //
 // Flow: the server calls Init and Deinit; Init makes the descriptor's protocol, and a Running from
 //       what the protocol wants.

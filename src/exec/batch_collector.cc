@@ -55,8 +55,6 @@ bool BatchCollector::IsFull(const ClientBatch& batch) {
   return batch.turn.size() >= model::kTurnRequestsMax || bytes >= model::kTurnArenaBytesMax;
 }
 
-// Returns the batch to collect in. Null when no batch has room: a full or finished batch is then on
-// its way back.
 BatchCollector::ClientBatch* BatchCollector::Collecting() {
   if (collecting_ == nullptr) collecting_ = static_cast<ClientBatch*>(executor_.TakeBack());
   if (collecting_ == nullptr && !free_.empty()) {
@@ -76,7 +74,6 @@ uint32_t BatchCollector::Share() const {
                                             model::kTurnRequestsPerConnectionMax);
 }
 
-// Moves the last item of the finds, a write, into the batch. False: the item has to be read again.
 bool BatchCollector::TakeLast(ClientBatch* batch, Client& client, Turn& finds,
                               const std::shared_ptr<base::Arena>& arena) {
   const bool is_kept = batch != nullptr && !batch->kept.empty() && batch->kept.back() == arena;

@@ -80,7 +80,11 @@ class BatchCollector {
   };
 
   static bool IsFull(const ClientBatch& batch);
+  /// Returns the batch to collect in. Null when no batch has room: a full or finished batch is then
+  /// on its way back.
   ClientBatch* Collecting();
+  /// Moves the last item of the finds, a write, into the batch. False: the item has to be read
+  /// again.
   static bool TakeLast(ClientBatch* batch, Client& client, Turn& finds,
                        const std::shared_ptr<base::Arena>& arena);
   uint32_t Share() const;

@@ -89,7 +89,6 @@ void BatchExecutor::GiveAllBack() {
   }
 }
 
-// Returns the next batch. Null when the executor is to end.
 Batch* BatchExecutor::Next(engine::Session& session) {
   base::MutexLock lock(mutex_);
   while (!stopping_ && !session.ShouldStop()) {

@@ -68,6 +68,7 @@ class BatchExecutor {
  private:
   void Main(engine::Session& session);
   void GiveAllBack();
+  /// Returns the next batch. Null when the executor is to end.
   Batch* Next(engine::Session& session);
   void Done(Batch& batch);
   void Describe(engine::Session& session, size_t requests);

@@ -255,6 +255,8 @@ class Turn {
   /// Whether the items, whose transaction must be split, may fit when they run again. A unit then
   /// takes no locks first, which is so once.
   static bool MayFitNextTime(std::span<TurnItem> items);
+  /// Whether the item is to be executed together with others of its row. False for an item that has
+  /// its answer already or waits, which ExecuteItem deals with.
   bool IsShared(const TurnItem& item);
   /// Executes `first`, whose row other items of the turn name, too: together with them on the open
   /// row, or by itself if the row cannot be opened. False when the transaction is lost.
@@ -262,6 +264,7 @@ class Turn {
   /// Executes the items that name the row of `first` on the row that the session has opened.
   bool ExecuteItemsOfRow(engine::Session& session, TurnItem& first);
   void StopRow(TurnItem& first, model::Error error);
+  /// Whether all items before this one on its connection have been executed.
   bool IsNext(const TurnItem& item) const;
   bool CloseRows(engine::Session& session);
   void StopMerging();

@@ -22,15 +22,12 @@ bool ConcernsTable(NotMergeable reason) {
 
 }  // namespace
 
-// Whether the item is to be executed together with others of its row. False for an item that has
-// its answer already or waits, which ExecuteItem deals with.
 bool Turn::IsShared(const TurnItem& item) {
   if (item.shared_row == SharedRow::kNone || item.is_settled() || item.waits()) return false;
   return rows_.at(item.shared_row).runs_as_one_statement() && item.is_write() &&
          HasRoomFor(*item.client);
 }
 
-// Whether all items before this one on its connection have been executed.
 bool Turn::IsNext(const TurnItem& item) const {
   if (&item == items_.data()) return true;
   const TurnItem& previous = *(&item - 1);

@@ -187,7 +187,6 @@ bool WaitLane::NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJo
   return true;
 }
 
-// Ends the waiting group, and appends its jobs that are handed back to `jobs`.
 void WaitLane::EndWaitGroup(WaitGroups& taken, WaitJobs& jobs) {
   const base::MutexLock lock(mutex_);
   WaitGroup& group = taken.front();

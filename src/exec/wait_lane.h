@@ -151,6 +151,7 @@ class WaitLane {
   void CountThread(const WaitGroup& group, int change) REQUIRES(mutex_);
   void Main(engine::Session* session);
   bool NextWaitGroup(engine::Session* session, WaitGroups& taken, WaitJobs& jobs);
+  /// Ends the waiting group, and appends its jobs that are handed back to `jobs`.
   void EndWaitGroup(WaitGroups& taken, WaitJobs& jobs);
   static void GiveBack(WaitJobs& jobs);
   void FailUnserved();

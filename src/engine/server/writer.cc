@@ -60,9 +60,6 @@ bool MaySetAutoIncrement(const TABLE& table, const IndexState& index, const Requ
 
 }  // namespace
 
-// The kind of statement that a request may join. A statement is shared only if the engine takes
-// back a failed change of one row as a whole, and a statement that may change a row twice only if
-// replicas can carry that out.
 Writer::Kind Writer::KindOf(const OpenTable& open, IndexState& index, const Request& request) {
   const TABLE& table = *open.table;
   if (!open.rolls_back || IsPartitioned(table) || open.tables.size() != 1 ||

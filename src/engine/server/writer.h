@@ -47,6 +47,9 @@ class Writer {
     bool deleted_not_reinserted = false;
   };
 
+  /// The kind of statement that a request may join. A statement is shared only if the engine takes
+  /// back a failed change of one row as a whole, and a statement that may change a row twice only
+  /// if replicas can carry that out.
   static Kind KindOf(const OpenTable& open, IndexState& index, const model::Request& request);
   bool Joins(const OpenTable& open, const IndexState& index, Kind kind,
              const model::Request& request) const;

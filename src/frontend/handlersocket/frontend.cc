@@ -165,8 +165,7 @@ bool HandlerSocketFrontend::IsSecret(const Command& command) const {
   return key.empty() && !settings_.accounts;
 }
 
-// Makes the item a login with an account. False: the line names none. The first colon ends the
-// name, so that old clients, which send only one key, can log in.
+// The first colon ends the name, so that old clients, which send only one key, can log in.
 bool HandlerSocketFrontend::PrepareLogin(const Command& command, base::Arena& arena,
                                          Item* item) const {
   if (command.auth_key.is_null()) return false;
@@ -236,8 +235,6 @@ size_t HandlerSocketFrontend::ColumnsOf(uint64_t id) const {
   return index != nullptr ? index->columns() + index->filter_columns() : 0;
 }
 
-// Whether the connection may open the columns of this index: each column costs the server some
-// memory as long as the id is open.
 bool HandlerSocketFrontend::HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const {
   const size_t wanted = open.columns.size() + open.filter_columns.size();
   return open_columns_ - ColumnsOf(id) + wanted <= model::OpenColumnsMax(settings_.limits);

@@ -80,12 +80,15 @@ class HandlerSocketFrontend final : public exec::Frontend {
 
   static bool IsHttp(std::string_view line);
   void Authenticate(handlersocket::Command& command, base::Arena& arena, exec::Item* item);
+  /// Makes the item a login with an account. False: the line names none.
   bool PrepareLogin(const handlersocket::Command& command, base::Arena& arena,
                     exec::Item* item) const;
   bool IsSecret(const handlersocket::Command& command) const;
   static void RefuseLater(base::Arena& arena, exec::Item* item);
   const model::Limits& parse_limits() const;
   size_t ColumnsOf(uint64_t id) const;
+  /// Whether the connection may open the columns of this index: each column costs the server some
+  /// memory as long as the id is open.
   bool HasRoomFor(const handlersocket::OpenIndex& open, uint64_t id) const;
   static void CheckNames(const handlersocket::OpenIndex& open, handlersocket::ErrorSet* errors);
   void PrepareOpen(const handlersocket::Command& command, exec::Item* item);

@@ -438,20 +438,6 @@ void ServerSession::CreateThdAnew() {
   }
 }
 
-// Plugins are loaded early, but tables may be opened only when the server has recovered and
-// started.
-bool ServerSessionFactory::WaitUntilStarted() const {
-  mysql_mutex_lock(&LOCK_server_started);
-  while (!mysqld_server_started && !IsStopping()) {
-    const timespec until = InNanoseconds(kStartPollNs);
-    mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
-  }
-  mysql_mutex_unlock(&LOCK_server_started);
-  return !IsStopping();
-}
-
-bool ServerSessionFactory::IsStopping() const { return ServerStopping() || stopping_.load(); }
-
 void ServerSession::ReleaseTables() {
   ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);
   if (!tables_.empty()) tables_.CloseAll();
@@ -468,6 +454,20 @@ void ServerSession::LogSlow(const SlowRequest& request) {
   ReleaseTables();
   WriteSlowLog(thd_.get(), request);
 }
+
+// Plugins are loaded early, but tables may be opened only when the server has recovered and
+// started.
+bool ServerSessionFactory::WaitUntilStarted() const {
+  mysql_mutex_lock(&LOCK_server_started);
+  while (!mysqld_server_started && !IsStopping()) {
+    const timespec until = InNanoseconds(kStartPollNs);
+    mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
+  }
+  mysql_mutex_unlock(&LOCK_server_started);
+  return !IsStopping();
+}
+
+bool ServerSessionFactory::IsStopping() const { return ServerStopping() || stopping_.load(); }
 
 std::unique_ptr<Session> ServerSessionFactory::Create(LockWait lock_wait) {
   if (!WaitUntilStarted()) return nullptr;

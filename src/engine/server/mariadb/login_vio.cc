@@ -16,10 +16,6 @@ struct OwnedVio : st_vio {
 
 }  // namespace
 
-// Answers mysql_native_password and client_ed25519; dialog and mysql_clear_password get the
-// password as it is, because their server side (PAM) needs it so; any other plugin gets an empty
-// packet, which is what unix_socket expects.
-
 LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new OwnedVio(*this)) {
   st_vio& vio = *vio_;
   vio.mysql_socket.fd = attempt.fd;
@@ -58,6 +54,9 @@ LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(new Ow
 
 LoginVio::~LoginVio() { delete static_cast<OwnedVio*>(vio_); }
 
+// Answers mysql_native_password and client_ed25519; dialog and mysql_clear_password get the
+// password as it is, because their server side (PAM) needs it so; any other plugin gets an empty
+// packet, which is what unix_socket expects.
 bool LoginVio::Answer(std::string_view plugin, bool, std::string_view data, std::string* answer) {
   const std::string_view password = attempt_.password.view();
   if (plugin == "mysql_native_password") {

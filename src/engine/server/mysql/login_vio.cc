@@ -30,12 +30,6 @@ void BecomeSecure(Vio* vio) {
 
 }  // namespace
 
-// Answers these plugins: caching_sha2_password, which asks for the password itself only over a
-// secure transport, so that the connection counts as secure from then on (login.cc looks at the
-// client's own transport). sha256_password, mysql_clear_password and dialog get the password as it
-// is; the first of them only if the client's connection has TLS. Any other plugin gets an empty
-// packet; a second factor is not answered.
-
 LoginVio::LoginVio(const LoginAttempt& attempt) : attempt_(attempt), vio_(internal_vio_create(0)) {
   of_this_thread = this;
   if (vio_ == nullptr) return;
@@ -79,6 +73,11 @@ LoginVio::~LoginVio() {
   of_this_thread = nullptr;
 }
 
+// Answers these plugins: caching_sha2_password, which asks for the password itself only over a
+// secure transport, so that the connection counts as secure from then on (login.cc looks at the
+// client's own transport). sha256_password, mysql_clear_password and dialog get the password as it
+// is; the first of them only if the client's connection has TLS. Any other plugin gets an empty
+// packet; a second factor is not answered.
 bool LoginVio::Answer(std::string_view plugin, bool is_switch, std::string_view data,
                       std::string* answer) {
   if (!is_switch) {

@@ -30,9 +30,9 @@ bool IsRefused(const Outcome& outcome) {
          !model::EndsWait(outcome.error);
 }
 
-// The mark of the item before this request. When the request runs again, its first run has moved
-// the mark to another cas although the row is unchanged, so the mark that the first run found is
-// taken.
+/// The mark of the item before this request. When the request runs again, its first run has moved
+/// the mark to another cas although the row is unchanged, so the mark that the first run found is
+/// taken.
 MemcachedMark OldMark(MemcachedShared& shared, MemcachedWork& work, const MemcachedTarget& target,
                       const MemcachedEditor& editor) {
   const MemcachedMark old =

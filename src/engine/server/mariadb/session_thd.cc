@@ -40,9 +40,9 @@ unsigned SetRowLockWait(THD* thd, bool waits) {
   return static_cast<unsigned>(global_s);
 }
 
-// Before a write, a find of the turn may have made a view. With snapshot isolation, the write of a
-// row that was changed since then would lose the transaction. Writes here are for the present row,
-// as in SQL's autocommit, which has no view either.
+/// Before a write, a find of the turn may have made a view. With snapshot isolation, the write of a
+/// row that was changed since then would lose the transaction. Writes here are for the present row,
+/// as in SQL's autocommit, which has no view either.
 void IgnoreSnapshotIsolation(THD* thd) {
   sys_var* variable =
       find_sys_var(thd, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);

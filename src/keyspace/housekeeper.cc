@@ -158,9 +158,8 @@ void Housekeeper::FlushDue(const ContainerPtr& container) {
   const int64_t now_ms = keyspaces_.NowMs();
   const int64_t due_ms = std::max(at_ms, UpkeepOf(*container).flush_again_ms);
   if (now_ms < due_ms) return keyspaces_.FlushIsDueAt(due_ms);
-  if (flush_.thread.joinable())
-    return;  // Another flush is under way: a later round begins this
-             // one.
+  // Another flush is under way: a later round begins this one.
+  if (flush_.thread.joinable()) return;
   flush_.container = container;
   flush_.at_ms = at_ms;
   flush_.flushed = false;

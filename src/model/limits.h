@@ -75,7 +75,8 @@ inline constexpr uint32_t kLoginFailuresMax = 3;
 inline constexpr size_t kUserBytesMax = 512;
 /// Accounts whose requests are counted, if the requests per second of an account are limited.
 inline constexpr size_t kAccountBudgetsMax = 4096;
-/// Time for which an account is refused because of one request that counts as several.
+/// The longest time for which an account's requests are refused because one request, such as a get
+/// of many keys, took more than was left of its budget.
 inline constexpr int64_t kAccountOwedMsMax = 60'000;
 
 // All protocols: turns, batches, the waits of their requests, and threads without work
@@ -106,7 +107,8 @@ inline constexpr uint32_t kBatchRequestsShareMin = 16;
 inline constexpr uint32_t kPublishEvery = 64;
 /// Batches that one worker has at a time: executed, published, done, collected.
 inline constexpr uint32_t kBatchesMax = 4;
-/// Rounds of its worker from whose memory a batch takes requests over without reading them again.
+/// Arenas of its worker's rounds that a batch keeps because items that it took over lie in them;
+/// items of further rounds are read again into the batch's own arena.
 inline constexpr size_t kBatchArenasMax = 16;
 /// How many times a batch is run again after a deadlock before its requests run one by one.
 inline constexpr uint32_t kBatchRetriesMax = 3;
@@ -172,7 +174,8 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 inline constexpr size_t kRespInlineBytesMax = size_t{64} << 10;
 /// Bytes of a line of RESP that counts arguments, or the bytes of one: as many as Redis takes.
 inline constexpr size_t kRespCountBytesMax = size_t{64} << 10;
-/// Bytes beside its second argument of a request of RESP that is recognized when it comes again.
+/// Bytes of a RESP request, without its second argument, up to which it is remembered as a pattern
+/// (RequestPattern).
 inline constexpr size_t kRespRepeatedBytesMax = 512;
 /// Arguments that a client of RESP may send before it has logged in, the command's name included:
 /// as many as Redis takes.

@@ -3,9 +3,9 @@
 // statement needs its table, or at the turn's end.
 //
 // Two names may mean one row: a row is opened only when no open row has its position. Before a
-// request reaches a table in another way, the table's open rows are closed (CloseRowsReachedBy). So
-// they are before a write that may reach the table by a foreign key, because the server opens the
-// table for that write.
+// request reaches a table in another way, the table's open rows are closed (CloseRowsReachedBy).
+// The open rows of a table are also closed before a write to another table that may reach it by a
+// foreign key, because the server opens the table for that write.
 //
 // A unit that is taken back puts the images of its rows back. A row that earlier units have changed
 // and that had to be written within the unit is lost with it, and the turn has to run again;

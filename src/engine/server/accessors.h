@@ -103,6 +103,7 @@ inline bool IsStoredButForRest(int result);
 inline bool StoreNull(Field* field);
 /// The value of a column of times as a number that orders as the times do.
 inline longlong PackedTimeOf(THD* thd, Field& field, bool is_duration);
+/// Whether the TIMESTAMP's seconds are 0. `*microseconds`: its fraction.
 inline bool IsZeroTimestamp(const Field& field, ulong* microseconds);
 
 /// Makes the next reads fill the column, and the columns that it is generated from.

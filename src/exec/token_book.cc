@@ -319,9 +319,10 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
     kept = Deadlock();
   }
   if (!kept.ok()) return kept;
-  // Expired tokens that cannot be removed now are removed later: a failed statement leaves nothing
-  // behind (S2), but for one in a unit, of which all is taken back. A session that waits for locks
-  // leaves them to others, because its wait would keep others from the row of the request.
+  // Expired tokens that cannot be removed now are removed later. A failed statement has changed
+  // nothing (S2); inside a unit, however, the whole unit is taken back. A session that waits for
+  // locks leaves expired tokens to others, because its wait would keep others from the row of the
+  // request.
   if (session.WaitsForLocks()) return kept;
   if (PurgePauses(now_s)) return kept;
   const engine::Outcome purged = Purge(session);

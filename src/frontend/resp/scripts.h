@@ -31,18 +31,18 @@ enum class RespScript : uint8_t {
   /// Lets the key expire in the second argument's milliseconds if it holds the lock token;
   /// answers 1 or 0.
   kExpireIfHeldInMs,
-  /// Lets the key expire in the second argument's seconds where it holds the lock token; answers 1
+  /// Lets the key expire in the second argument's seconds if it holds the lock token; answers 1
   /// or 0.
   kExpireIfHeldInS,
   /// Lets the key expire in the second argument's milliseconds, added to the time that is left
-  /// where the third argument is 0, if it holds the lock token and expires; answers 1 or 0.
+  /// if the third argument is 0, and if it holds the lock token and expires; answers 1 or 0.
   kExtend,
-  /// Sets the value for the second argument's seconds where the key is absent; answers `OK` or nil.
+  /// Sets the value for the second argument's seconds if the key is absent; answers `OK` or nil.
   kSetIfAbsentOrNil,
-  /// Sets the value for the second argument's milliseconds where the key is absent; answers `OK` or
+  /// Sets the value for the second argument's milliseconds if the key is absent; answers `OK` or
   /// nil.
   kSetIfAbsentOrNilForMs,
-  /// Deletes the key where it holds the lock token; answers 1, 0, or -1 where the key is absent.
+  /// Deletes the key if it holds the lock token; answers 1, 0, or -1 if the key is absent.
   kReleaseIfThere,
   /// Sets the value for the second argument's milliseconds if the key is absent; answers 1 or 0.
   kSetIfAbsentForMs,
@@ -102,7 +102,7 @@ enum class RespScript : uint8_t {
   /// Lets the key expire in the second argument's milliseconds if it holds the lock token;
   /// answers 1 or nil.
   kExpireIfHeldInMsOrNil,
-  /// Sets the lock token where the key is absent; where the key is absent or holds the lock token,
+  /// Sets the lock token if the key is absent; if the key is absent or holds the lock token,
   /// lets it expire in the second argument's milliseconds; answers 1 or nil.
   kExtendOrAcquireOrNil,
   // Scripts that do what one command does (WordsOf), and answer as that command does:

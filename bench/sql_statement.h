@@ -56,7 +56,7 @@ class SqlStatement {
     kGetPrepared,
     kIn,
     kRange,
-    kHandlerRead,  // these kinds return rows
+    kHandlerRead,  ///< The last kind that returns rows: returns_rows() compares with it.
     kUpdate,
     kInsert,
     kReplace,

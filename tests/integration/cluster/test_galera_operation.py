@@ -124,9 +124,11 @@ def test_a_desynced_node(cluster, db):
         admin = cluster[1].sql()
         admin.run("SET GLOBAL wsrep_desync = ON")
         go_on()
-        assert cluster[1].hs_wr().request("H", "write") == hs.OK
+        client = cluster[1].hs_wr()
+        assert client.request("H", "write") == hs.OK and client.request("H").cells[1] == b"donor"
         admin.run("SET GLOBAL wsrep_desync = OFF")
         go_on()
+        wait_until(lambda: client.request("H").cells[1] == b"synced", 30, "the node is synced")
     sells_through(cluster, db, desync)
 
 

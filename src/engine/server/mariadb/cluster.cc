@@ -51,7 +51,9 @@ std::string_view StateInCluster() {
     case wsrep::server_state::s_donor:
       return "donor";
     case wsrep::server_state::s_synced:
-      return "synced";
+      // SET GLOBAL wsrep_desync changes the provider's state alone, which SQL shows as
+      // Donor/Desynced.
+      return wsrep_desync ? "donor" : "synced";
     case wsrep::server_state::s_disconnecting:
       return "disconnecting";
   }

@@ -127,6 +127,32 @@ def test_a_grant_to_an_account_does_not_end_its_connections(accounts, sql):
     assert is_in(other)
 
 
+def test_a_partial_revoke_does_not_end_the_connections_of_an_account(accounts, sql):
+    """MySQL keeps partial revokes beside the account's second password, whose change ends connections."""
+    sql.run("SET GLOBAL partial_revokes = ON")
+    try:
+        sql.run("CREATE OR REPLACE USER parted@'127.%' IDENTIFIED BY 'p'")
+        sql.run("GRANT SELECT, INSERT ON *.* TO parted@'127.%'")
+        client, answer = log_in(accounts, "parted", "p")
+        assert answer == OK and is_in(client)
+        for statement, found in (
+                ("REVOKE INSERT ON g.* FROM parted@'127.%'", reply(0, 2, 1, "one")),
+                ("REVOKE SELECT ON g.* FROM parted@'127.%'", DENIED),
+                ("GRANT SELECT, INSERT ON g.* TO parted@'127.%'", reply(0, 2, 1, "one"))):
+            sql.run(statement)
+            sql.run("ALTER USER app@'127.%' COMMENT ''")
+            watched, answer = log_in(accounts, "app", "right")
+            assert answer == OK
+            sql.run("ALTER USER app@'127.%' COMMENT 'the watch has looked at all accounts'")
+            assert watched.recv() == UNAUTH
+            assert client.find(0, "=", [1]) == found, statement
+        sql.run("ALTER USER parted@'127.%' IDENTIFIED BY 'q' RETAIN CURRENT PASSWORD")
+        assert client.recv() == UNAUTH and client.at_end()
+    finally:
+        sql.run("DROP USER parted@'127.%'")  # Where an account has partial revokes, the variable stays ON.
+        sql.run("SET GLOBAL partial_revokes = DEFAULT")
+
+
 def test_require_secure_transport_binds_accounts_of_all_plugins(accounts, sql):
     sql.run("CREATE OR REPLACE USER safe@'127.%' IDENTIFIED BY 'p'")
     assert everywhere(accounts, "safe", "p") == IN

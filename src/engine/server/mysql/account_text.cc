@@ -21,16 +21,38 @@ constexpr unsigned long kReaderWaitS = 2;
 
 bool IsPrivilege(std::string_view name) { return name.ends_with("_priv"); }
 
-std::string TextOfRow(const TABLE& table) {
+/// Appends what the column User_attributes holds, but for what partial revokes have taken away:
+/// that is judged with the privileges. A column that holds nothing else is as one that is NULL.
+bool AppendAttributes(const Field_json& field, std::string* text) {
+  Json_wrapper attributes;
+  if (field.val_json(&attributes)) return false;
+  if (attributes.type() != enum_json_type::J_OBJECT) return true;
+  for (const auto& [name, value] : Json_object_wrapper(attributes)) {
+    if (name == "Restrictions") continue;
+    char space[256];
+    String shown(space, sizeof(space), &my_charset_utf8mb4_bin);
+    shown.length(0);
+    if (value.to_string(&shown, /*json_quoted=*/true, "", [] {})) return false;
+    text->append(1, ';').append(name).append(1, '=').append(shown.ptr(), shown.length());
+  }
+  return true;
+}
+
+std::optional<std::string> TextOfRow(const TABLE& table) {
   std::string text;
   for (uint i = kUser + 1; i < table.s->fields; ++i) {
     Field& field = *table.field[i];
     if (IsPrivilege(NameOf(field))) continue;
-    char space[256];
-    String value(space, sizeof(space), &my_charset_bin);
-    const String* const shown = field.is_null() ? nullptr : field.val_str(&value);
     text += '\n';
     text += NameOf(field);
+    if (field.is_null()) continue;
+    if (field.type() == MYSQL_TYPE_JSON) {
+      if (!AppendAttributes(static_cast<const Field_json&>(field), &text)) return std::nullopt;
+      continue;
+    }
+    char space[256];
+    String value(space, sizeof(space), &my_charset_bin);
+    const String* const shown = field.val_str(&value);
     if (shown != nullptr) text.append(1, '=').append(shown->ptr(), shown->length());
   }
   return text;

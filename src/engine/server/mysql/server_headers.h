@@ -12,6 +12,7 @@
 #include "my_time.h"
 #include "myisampack.h"
 #include "mysql/psi/mysql_thread.h"
+#include "sql-common/json_dom.h"
 #include "sql/auth/auth_common.h"
 #include "sql/binlog.h"
 #include "sql/conn_handler/connection_handler_manager.h"

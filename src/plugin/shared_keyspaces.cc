@@ -23,9 +23,8 @@ int64_t UtcOffsetSeconds(int64_t unix_s) {
 }
 
 std::string_view WhyNoHousekeeping() {
-  if (engine::server::IsClusterNode() && !engine::server::IsFirstClusterNode()) {
-    return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
-  }
+  const std::string_view why = engine::server::WhyAnotherNodeKeepsHouse();
+  if (!why.empty()) return why;
   if (KeepsHouseOnReplica() || !engine::server::HasReplicationSource()) return {};
   return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
 }

@@ -1,9 +1,12 @@
-// Which node of a Galera cluster this server is, and what that means for its health. Members of
-// group replication need nothing here, because those that may not write are read only: for them,
-// each answer is no. One .cc for each family of servers: its cluster.cc.
+// Which node of its cluster this server is, and what that means for its health and for the work
+// that one node does for all. For members of group replication only the latter has to be asked,
+// because those that may not write are read only. One .cc for each family of servers: its
+// cluster.cc.
 //
 // Threads: any. No function waits for a lock that a statement holds.
 #pragma once
+
+#include <string_view>
 
 #include "model/health.h"
 
@@ -13,9 +16,10 @@ namespace rowsocket::engine::server {
 /// wsrep_on is ON.
 bool IsClusterNode();
 
-/// Whether this server does the work that one node of its cluster does for all: it is the first of
-/// the nodes that see each other and have a majority.
-bool IsFirstClusterNode();
+/// Why this server does not do the work that one node of its cluster does for all (to remove what
+/// has expired, and to carry out delayed flushes), in words for clients and the log. Empty: it is
+/// that node, or in no cluster.
+std::string_view WhyAnotherNodeKeepsHouse();
 
 /// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
 /// statement of another node. Commits that are ordered after the DDL end only when it has ended.

@@ -11,6 +11,7 @@ import time
 import pytest
 
 import hs
+import mc
 from server import wait_until
 
 pytestmark = pytest.mark.mysql("group replication is MySQL's")
@@ -166,6 +167,63 @@ def test_a_member_that_has_left_takes_no_writes(group):
         member.reconnect()
         assert client.request(0, "=", 1, 3, 1, 0, "-", 1) == hs.counted(1)
     wait_until(lambda: equal_rows(group), 60, "the rows of all members are equal")
+
+
+def items_of(member):
+    with contextlib.closing(member.sql()) as sql:
+        return int(sql.value("SELECT COUNT(*) FROM innodb_memcache.demo"))
+
+
+def make_items(members, count, expires):
+    """Items of the container `default`, on all of these members."""
+    values = ", ".join(f"('i{number}', 'v', {expires})" for number in range(count))
+    with contextlib.closing(members[0].sql()) as sql:
+        sql.run(f"INSERT INTO innodb_memcache.demo (id, value, expires) VALUES {values}")
+
+
+def test_a_member_removes_nothing_while_it_is_not_in_its_group(group):
+    """The group takes no member that has a transaction of its own."""
+    member, hour_s = group[3], 3600
+    make_items(group.nodes, 20, int(time.time()) + hour_s)
+    wait_until(lambda: items_of(member) == 20, 30, "the items")
+    member.isolate()
+    sql = member.sql()
+    try:
+        # As a server is that has started, and has not joined yet.
+        for assignment in ("super_read_only = OFF", "read_only = OFF", f"daemon_memcached_clock_offset = {2 * hour_s}"):
+            sql.run(f"SET GLOBAL {assignment}")
+        time.sleep(3)
+        assert items_of(member) == 20
+        assert mc.connect(member).command("flush_all 1").endswith(b"not online in its group (group_replication_group_name)")
+    finally:
+        sql.run("SET GLOBAL daemon_memcached_clock_offset = 0")
+    member.reconnect()
+    with contextlib.closing(group[1].sql()) as first:
+        first.run("UPDATE innodb_memcache.demo SET expires = 1")
+    wait_until(lambda: not any(map(items_of, group.nodes)), 30, "the members have removed the items")
+
+
+def test_one_member_removes_what_has_expired_and_flushes(group):
+    def uuid(member):
+        return member.sql().value("SELECT @@server_uuid")
+
+    def purged(member):
+        with contextlib.closing(member.sql()) as sql:
+            return sql.status("Daemon_memcached_purged")
+    in_order = sorted(group.nodes, key=uuid)
+    try:
+        for left in (in_order, in_order[1:]):
+            before = [purged(member) for member in left]
+            make_items(left, 600, 1)
+            wait_until(lambda left=left: not any(map(items_of, left)), 60, "the members have removed the items")
+            wait_until(lambda left=left, before=before: purged(left[0]) == before[0] + 600, 10, "the count")
+            assert [purged(member) for member in left[1:]] == before[1:]
+            flushed = [mc.connect(member).command("flush_all 1") for member in left]
+            assert flushed[0] == b"OK" and all(b"another member of the group does it" in answer for answer in flushed[1:])
+            if left is in_order:
+                in_order[0].isolate()
+    finally:
+        in_order[0].reconnect()
 
 
 @contextlib.contextmanager

@@ -64,7 +64,11 @@ std::string_view StateInCluster() {
 
 bool IsClusterNode() { return WSREP_PROVIDER_EXISTS_ && global_system_variables.wsrep_on; }
 
-bool IsFirstClusterNode() { return wsrep_ready_get() && wsrep_local_index == 0; }
+// The first of the nodes that see each other and have a majority.
+std::string_view WhyAnotherNodeKeepsHouse() {
+  if (!IsClusterNode() || (wsrep_ready_get() && wsrep_local_index == 0)) return {};
+  return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
+}
 
 bool HoldsClusterOrder() {
   THD* thd = _current_thd();

@@ -1,5 +1,7 @@
 #include "engine/server/cluster.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -23,10 +25,23 @@ int FirstNumber(std::string_view text) {
   return number;
 }
 
+using Uuid = std::array<char, sizeof(server_uuid) - 1>;
+
+Uuid UuidOf(std::string_view text) {
+  Uuid uuid{};
+  std::copy_n(text.begin(), std::min(text.size(), uuid.size()), uuid.begin());
+  return uuid;
+}
+
 /// One line of performance_schema.replication_group_members.
 struct Member {
-  bool is_this_server = false;
-  bool is_in_group = false;  ///< The member takes part in the group: it is online, or catches up.
+  Uuid uuid{};
+  bool is_online = false;
+  bool catches_up = false;
+  bool is_primary = false;  ///< Where the group has several primaries, each member is one.
+
+  /// Whether the member takes part in the group.
+  bool is_in_group() const { return is_online || catches_up; }
 };
 
 Member MemberAt(unsigned number) {
@@ -36,33 +51,70 @@ Member MemberAt(unsigned number) {
       &member,
       ignore,
       [](void* to, const char& id, size_t length) {
-        static_cast<Member*>(to)->is_this_server = std::string_view(&id, length) == server_uuid;
+        static_cast<Member*>(to)->uuid = UuidOf({&id, length});
       },
       ignore,
       [](void*, unsigned) {},
       [](void* to, const char& text, size_t length) {
         const std::string_view state(&text, length);
-        static_cast<Member*>(to)->is_in_group = state == "ONLINE" || state == "RECOVERING";
+        static_cast<Member*>(to)->is_online = state == "ONLINE";
+        static_cast<Member*>(to)->catches_up = state == "RECOVERING";
       },
-      ignore,
+      [](void* to, const char& text, size_t length) {
+        static_cast<Member*>(to)->is_primary = std::string_view(&text, length) == "PRIMARY";
+      },
       ignore,
       ignore};
   get_group_replication_group_members_info(number, callbacks);
   return member;
 }
 
+/// What this server knows of its group. A server that is in no group knows itself alone, as a
+/// member that takes no part; without the plugin, no member.
+struct Group {
+  unsigned members = 0;
+  unsigned in_group = 0;
+  bool has_this_server = false;  ///< This server takes part.
+  /// The primary that is online; of several, the one with the lowest UUID. None: all zeros.
+  Uuid housekeeper{};
+
+  /// Whether the group's decisions reach this server.
+  bool is_heard() const { return has_this_server && in_group * 2 > members; }
+};
+
+Group ReadGroup() {
+  Group group;
+  group.members = get_group_replication_members_number_info();
+  for (unsigned number = 0; number < group.members; ++number) {
+    const Member member = MemberAt(number);
+    if (!member.is_in_group()) continue;
+    ++group.in_group;
+    group.has_this_server |= member.uuid == UuidOf(server_uuid);
+    if (!member.is_online || !member.is_primary) continue;
+    if (group.housekeeper == Uuid{} || member.uuid < group.housekeeper)
+      group.housekeeper = member.uuid;
+  }
+  return group;
+}
+
 /// Whether group replication is loaded, and this server is in no group, or in one that has no
 /// majority: the group's decisions do not reach it.
 bool HasLostItsGroup() {
-  const unsigned members = get_group_replication_members_number_info();
-  unsigned in_group = 0;
-  bool hears = false;
-  for (unsigned number = 0; number < members; ++number) {
-    const Member member = MemberAt(number);
-    in_group += member.is_in_group ? 1 : 0;
-    hears |= member.is_this_server && member.is_in_group;
-  }
-  return members > 0 && !(hears && in_group * 2 > members);
+  const Group group = ReadGroup();
+  return group.members > 0 && !group.is_heard();
+}
+
+/// Whether group_replication_group_name is set: this server is a member of a group, has been one,
+/// or is about to become one.
+bool BelongsToGroup() {
+  bool has_name = false;
+  const auto ignore = [](void*, const char&, size_t) {};
+  const GROUP_REPLICATION_CONNECTION_STATUS_CALLBACKS callbacks{
+      &has_name, ignore,
+      [](void* to, const char&, size_t length) { *static_cast<bool*>(to) = length > 0; }, ignore,
+      [](void*, bool) {}};
+  get_group_replication_connection_status_info(callbacks);
+  return has_name;
 }
 
 /// How long a turn waits for its group, as Galera's provider does by default.
@@ -83,9 +135,21 @@ bool MayBegin(THD* thd, unsigned long seconds) {
 }  // namespace
 
 bool IsClusterNode() { return false; }
-bool IsFirstClusterNode() { return false; }
 bool HoldsClusterOrder() { return false; }
 void AddClusterNode(model::Health*) {}
+
+// A member that changed something before it has joined would have a transaction of its own, with
+// which the group does not take it. Once the group decides, one member removes what has expired,
+// because several would conflict with each other.
+std::string_view WhyAnotherNodeKeepsHouse() {
+  if (!BelongsToGroup()) return {};
+  const Group group = ReadGroup();
+  if (!group.is_heard())
+    return "this server is not online in its group (group_replication_group_name)";
+  if (group.housekeeper == UuidOf(server_uuid)) return {};
+  return "another member of the group does it: of its primaries, the one with the lowest "
+         "server_uuid";
+}
 
 bool Cluster::Replicates(const TABLE&) { return true; }
 void Cluster::MarkBegin(THD*) {}

@@ -30,6 +30,9 @@ constexpr std::string_view MeaningOf(int number) {
     case 139:  // HA_ERR_TO_BIG_ROW, HA_ERR_TOO_BIG_ROW
     case 181:  // HA_ERR_UNDO_REC_TOO_BIG
       return "the row is too large";
+    case 1197:  // ER_TRANS_CACHE_FULL
+      return "a transaction cannot hold the change: max_binlog_cache_size, in a Galera cluster "
+             "wsrep_max_ws_size or wsrep_max_ws_rows";
     case 160:   // HA_ERR_NO_PARTITION_FOUND
     case 1526:  // ER_NO_PARTITION_FOR_GIVEN_VALUE
       return "no partition of the table takes the row";
@@ -63,6 +66,9 @@ constexpr std::string_view MeaningOf(int number) {
       return {};
   }
 }
+
+/// Whether the number says that a change is too large for one transaction.
+constexpr bool IsOfSize(int number) { return number == 1197; }  // ER_TRANS_CACHE_FULL
 
 /// Whether the number says that the server cannot store anything now, whatever the row is.
 constexpr bool IsOfReadOnly(int number) {

@@ -132,8 +132,9 @@ std::string TextOfNumber(int cause) {
            (meaning.empty() ? "the server failed: perror " + number + " says why"
                             : std::string(meaning) + " (" + number + ")");
   }
-  return "CONSTRAINT " + (meaning.empty() ? "the server refuses it with error " + number
-                                          : std::string(meaning) + " (" + number + ")");
+  const std::string prefix = model::IsOfSize(code) ? "TOOLARGE " : "CONSTRAINT ";
+  return prefix + (meaning.empty() ? "the server refuses it with error " + number
+                                   : std::string(meaning) + " (" + number + ")");
 }
 
 }  // namespace

@@ -55,5 +55,12 @@ TEST(RespErrorTextTest, GeneratedColumnsAndGeometriesHaveWords) {
     EXPECT_EQ(text, RespErrorText(Error::Engine(number), RespWork()));
 }
 
+TEST(RespErrorTextTest, AChangeThatNoTransactionHoldsIsTooLarge) {
+  EXPECT_EQ(
+      "TOOLARGE a transaction cannot hold the change: max_binlog_cache_size, in a Galera cluster "
+      "wsrep_max_ws_size or wsrep_max_ws_rows (1197)",
+      RespErrorText(Error::Engine(1197), RespWork()));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

@@ -217,7 +217,7 @@ void Cluster::TellLoss(LostBy loss, Outcome* outcome) const {
   outcome->transaction_lost = true;
   if (loss == LostBy::kTooLarge) {
     outcome->result = Outcome::Result::kMustSplit;
-    if (outcome->error.ok()) outcome->error = model::Error::Engine(ER_ERROR_DURING_COMMIT);
+    outcome->error = model::Error::Engine(ER_TRANS_CACHE_FULL);
   } else {
     outcome->result = Outcome::Result::kConflict;
     outcome->error = {ErrorCode::kDeadlock};

@@ -371,7 +371,7 @@ void ServerSession::TakeTurnEnd(Cluster::LostBy loss, bool is_committed, Outcome
       if (!is_committed) cluster_.TellLoss(Cluster::LostBy::kConflict, outcome);
       break;
     case Cluster::TurnEnd::kTooLarge:
-      if (!is_committed) *outcome = MustSplit();
+      if (!outcome->ok()) *outcome = MustSplit();
       break;
     case Cluster::TurnEnd::kUnknown:
       outcome->result = Outcome::Result::kUnknown;

@@ -8,8 +8,10 @@ import pymysql
 import pytest
 
 import hs
-from cluster_trouble import STOCK, pause_node, sell_through, trouble_between_nodes
+import mc
+from clustertrouble import STOCK, pause_node, sell_through, trouble_between_nodes
 from load import Crew, worker_ids
+from resp import Client
 from sale import Sale, crash_violations, make_table
 from server import run_packaged, wait_until
 from test_sale_trouble import killed_workers, stock_left
@@ -130,6 +132,35 @@ def test_a_desynced_node(cluster, db):
         go_on()
         wait_until(lambda: client.request("H").cells[1] == b"synced", 30, "the node is synced")
     sells_through(cluster, db, desync)
+
+
+def test_a_write_over_the_limit_of_bytes_is_refused_alone(cluster, db):
+    """Each of the sessions that were refused a write goes on, whatever comes next."""
+    node, large = cluster[1], "x" * 5000
+    admin = node.sql(db)
+    run_packaged(admin, "rowsocket_store.sql")
+    admin.run("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)")
+    admin.run("INSERT INTO t VALUES (1, 'a')")
+    rows = node.hs_wr().opened(db, "t", "PRIMARY", "id,v", None)
+    items, strings = mc.connect(node), Client(node.directory / "data" / "resp.sock")
+    wait_until(lambda: items.set("small", b"1") == b"STORED", 10, "the container")
+    assert strings.ask("SET", "small", 1) == "OK"
+    admin.run("SET GLOBAL wsrep_max_ws_size = 3000")
+    try:
+        assert rows.client.request(rows.id, "+", 2, 2, large) == hs.refused(1, 1197)
+        assert items.set("large", large.encode()).endswith(b"wsrep_max_ws_size or wsrep_max_ws_rows (1197)")
+        assert strings.ask("SET", "large", large).startswith("TOOLARGE a transaction cannot hold the change:")
+        for key, value in (("small", "b"), ("large", large), ("small", "c")):
+            strings.send("SET", key, value)
+        assert [strings.receive()[:8] for _ in range(3)] == ["OK", "TOOLARGE", "OK"]
+    finally:
+        admin.run("SET GLOBAL wsrep_max_ws_size = DEFAULT")
+    for _ in range(8):
+        reader = node.hs_wr().opened(db, "t", "PRIMARY", "id,v", None)
+        assert reader.find("=", [1]) == hs.reply(0, 2, 1, "a")
+        assert mc.connect(node).value("small") == b"1"
+        assert Client(node.directory / "data" / "resp.sock").ask("GET", "small") == b"c"
+    assert strings.ask("SETNX", "small", "d") == 0 and strings.ask("GET", "large") is None
 
 
 def test_a_new_node_copies_the_data_of_a_donor(cluster, db):

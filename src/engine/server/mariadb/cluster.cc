@@ -244,7 +244,9 @@ Cluster::TurnEnd Cluster::EndTurn() {
   }
   if (wsrep_is_active(thd)) wsrep_after_statement(thd);
   const auto error = client.current_error();
-  const auto status = client.current_error_status();
+  // reset_error leaves the status as it was: without an error it is an earlier turn's.
+  const auto status =
+      error == wsrep::e_success ? wsrep::provider::success : client.current_error_status();
   const bool is_committed = thd->wsrep_trx().state() == wsrep::transaction::s_committed;
   client.reset_error();
   if (was_aborted) thd->reset_kill_query();

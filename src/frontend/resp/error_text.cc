@@ -137,6 +137,29 @@ std::string TextOfNumber(int cause) {
                                    : std::string(meaning) + " (" + number + ")");
 }
 
+/// Whether the server, or its node of a cluster, takes no requests at all now.
+bool TakesNothing(const model::Error& error) {
+  return error.code == ErrorCode::kOffline || error.code == ErrorCode::kNotReady;
+}
+
+/// Whether the server takes no writes now, or not to one table.
+bool TakesNoWrites(const model::Error& error) {
+  return error.code == ErrorCode::kLockTables || error.code == ErrorCode::kGalera;
+}
+
+/// The error of an EXEC whose unit has failed at this call; null: as a whole. Where the server
+/// takes no writes, a command that reads is not to blame: it has failed because it locks its row
+/// for the others. A command that writes may be, because its table may be what is locked.
+std::string TextOfFailedExec(const RespWork& work, const exec::Unit* unit, const RespCall* call,
+                             const model::Error& error, const std::string& why) {
+  const bool may_be_state = unit != nullptr && unit->writes && work.wrong.empty();
+  const bool is_state = may_be_state && (TakesNothing(error) || TakesNoWrites(error));
+  const bool is_blamed =
+      call != nullptr && (!is_state || (TakesNoWrites(error) && call->request.is_write()));
+  const std::string text = (is_blamed ? Blame(call->number) : std::string()) + why;
+  return is_state && unit->ended_at == 1 ? RespNothingDone(text) : "EXECABORT undone: " + text;
+}
+
 }  // namespace
 
 std::string Blame(size_t number) {
@@ -238,9 +261,7 @@ void AppendRespFailure(const RespWork& work, const exec::Unit* unit, const model
   }
   const std::string text = RespFailureText(error, work, blamed, account);
   if (!work.is_exec) return resp::AppendError(text, &out);
-  resp::AppendError(
-      "EXECABORT undone: " + (blamed == nullptr ? std::string() : Blame(blamed->number)) + text,
-      &out);
+  resp::AppendError(TextOfFailedExec(work, unit, blamed, error, text), &out);
 }
 
 }  // namespace rowsocket::frontend

@@ -107,6 +107,35 @@ TEST_F(RespTest, ARowThatAppearsAfterAWriteThatMetNoneEndsTheWatch) {
   }
 }
 
+TEST_F(RespTest, ACommandThatReadsIsNotToBlameWhereTheServerTakesNoWrites) {
+  const auto exec_of = [&](const std::vector<std::string>& commands, uint64_t first,
+                           model::ErrorCode code) {
+    Ask("MULTI");
+    for (const std::string& command : commands) EXPECT_EQ("+QUEUED\r\n", Ask(command));
+    const Item exec = Parse("EXEC\r\n");
+    store_.SetHook([=](const engine::fake::Call& call) {
+      const bool fails = call.kind == engine::fake::Call::Kind::kExecute && call.number >= first;
+      return fails ? Outcome::Fail(code) : Outcome();
+    });
+    const std::string reply = Run(exec);
+    store_.SetHook({});
+    return reply;
+  };
+  const std::string why =
+      "READONLY the server takes no writes now: read_only, or the table is locked\r\n";
+  using model::ErrorCode;
+  EXPECT_EQ("-EXECABORT nothing was done: " + why,
+            exec_of({"HGET t:1 v", "HINCRBY t:2 v 1"}, 1, ErrorCode::kLockTables));
+  EXPECT_EQ("-EXECABORT nothing was done: OFFLINE the server's offline_mode is ON\r\n",
+            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, ErrorCode::kOffline));
+  EXPECT_EQ("-EXECABORT nothing was done: command 1: " + why,
+            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, ErrorCode::kLockTables));
+  EXPECT_EQ("-EXECABORT undone: command 2: " + why,
+            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 2, ErrorCode::kLockTables));
+  EXPECT_TRUE(exec_of({"HGET t:1 v", "HGET t:2 v"}, 1, ErrorCode::kLockTables)
+                  .starts_with("-EXECABORT undone: command 1: TRYAGAIN"));
+}
+
 TEST_F(RespTest, ARowThatTheTransactionItselfMakesEndsNoWatch) {
   Ask("WATCH t:5 s");
   Ask("MULTI");

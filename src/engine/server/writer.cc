@@ -26,15 +26,13 @@ int SqlCommand(const Request& request) {
   return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;
 }
 
+// What an edit does is known only when its editor has seen the row: each path of EditOnce checks
+// the table for its own commands.
 Outcome CheckTable(const OpenTable& open, const Request& request) {
   if (request.verb != Request::Verb::kEdit) {
     return Statement::CheckTable(open, SqlCommand(request));
   }
-  for (const int sql_command : {SQLCOM_INSERT, SQLCOM_UPDATE, SQLCOM_DELETE}) {
-    const Outcome outcome = Statement::CheckTable(open, sql_command);
-    if (!outcome.ok()) return outcome;
-  }
-  return {};
+  return IsSystemVersioned(*open.table) ? Outcome::Fail(ErrorCode::kVersioned) : Outcome();
 }
 
 /// Whether the key and these changes give all columns of the table.
@@ -389,18 +387,29 @@ Outcome Writer::EditOnce(OpenTable& open, IndexState& index, const model::Edit& 
   }
   if (decision == Decision::kKeep || (decision == Decision::kDelete && !exists)) return outcome;
   if (!NewRow::KeepsKey(*table, index, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
-  if (decision == Decision::kDelete) {
-    statement_.SetCommand(SQLCOM_DELETE);
-    open_statement_.spent = true;  // A delete marks other columns than an update.
-    MarkForDelete(*table);
-    outcome = DeleteRow(table);
-  } else if (!exists) {
-    return InsertEdited(open, index, edit, changes, again);
-  } else if (decision == Decision::kRenew && !IsWhole(*table, index, changes)) {
-    return Renew(open, index, edit, changes, again);
-  } else {
-    outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
-  }
+  if (decision == Decision::kDelete) return DeleteEdited(open);
+  if (!exists) return InsertEdited(open, index, edit, changes, again);
+  const bool renews = decision == Decision::kRenew && !IsWhole(*table, index, changes);
+  return renews ? Renew(open, index, edit, changes, again) : UpdateEdited(open, index, changes);
+}
+
+Outcome Writer::DeleteEdited(OpenTable& open) {
+  TABLE* table = open.table;
+  Outcome outcome = Statement::CheckTable(open, SQLCOM_DELETE);
+  if (!outcome.ok()) return outcome;
+  statement_.SetCommand(SQLCOM_DELETE);
+  open_statement_.spent = true;  // A delete marks other columns than an update.
+  MarkForDelete(*table);
+  outcome = DeleteRow(table);
+  outcome.rows = outcome.ok();
+  return outcome;
+}
+
+Outcome Writer::UpdateEdited(OpenTable& open, IndexState& index,
+                             std::span<const model::CellChange> changes) {
+  Outcome outcome = Statement::CheckTable(open, SQLCOM_UPDATE);
+  if (!outcome.ok()) return outcome;
+  outcome = FinishUpdate(open.table, new_row_.Change(open.table, index, changes));
   outcome.rows = outcome.ok();
   return outcome;
 }
@@ -411,6 +420,11 @@ Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edi
                       std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
   if (!DeleteReachesChildren(thd_.get(), *table)) {
+    // Checked before the row is deleted, because a row that is refused is not deleted either.
+    for (const int sql_command : {SQLCOM_DELETE, SQLCOM_INSERT}) {
+      const Outcome outcome = Statement::CheckTable(open, sql_command);
+      if (!outcome.ok()) return outcome;
+    }
     statement_.SetCommand(SQLCOM_DELETE);
     open_statement_.spent = true;
     MarkForDelete(*table);
@@ -421,14 +435,14 @@ Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edi
     statement_.SetCommand(SQLCOM_UPDATE);
     MarkForEdit(table, index);
   }
-  Outcome outcome = FinishUpdate(table, new_row_.Change(table, index, changes));
-  outcome.rows = outcome.ok();
-  return outcome;
+  return UpdateEdited(open, index, changes);
 }
 
 Outcome Writer::InsertEdited(OpenTable& open, IndexState& index, const model::Edit& edit,
                              std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
+  const Outcome checked = Statement::CheckTable(open, SQLCOM_INSERT);
+  if (!checked.ok()) return checked;
   statement_.SetCommand(SQLCOM_INSERT);
   open_statement_.spent = true;
   table->file->ha_index_or_rnd_end();

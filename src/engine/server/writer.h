@@ -82,6 +82,10 @@ class Writer {
   /// Reads the row, lets the editor decide, and writes. `*again`: another session has inserted the
   /// row meanwhile.
   Outcome EditOnce(OpenTable& open, IndexState& index, const model::Edit& edit, bool* again);
+  // How an edit is carried out. Each function first checks that the table lets it.
+  Outcome DeleteEdited(OpenTable& open);
+  Outcome UpdateEdited(OpenTable& open, IndexState& index,
+                       std::span<const model::CellChange> changes);
   Outcome InsertEdited(OpenTable& open, IndexState& index, const model::Edit& edit,
                        std::span<const model::CellChange> changes, bool* again);
   /// Deletes the row and inserts it anew. A row that a foreign key refers to is only changed.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <climits>
+#include <vector>
 
 #include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
@@ -28,9 +29,10 @@ class Statement {
   static constexpr int kReported = INT_MIN;
 
   /// Refuses tables on which a write of this kind cannot be done as SQL does it: with `trigger` (in
-  /// MySQL also for triggers of tables that cascades change), and in MariaDB with `versioned` and
-  /// `sequence`.
-  static Outcome CheckTable(const OpenTable& open, int sql_command);
+  /// MySQL also for triggers of tables that cascades may change), and in MariaDB with `versioned`
+  /// and `sequence`. `columns`: the columns that an update sets.
+  static Outcome CheckTable(const OpenTable& open, int sql_command,
+                            const std::vector<uint>& columns);
 
   /// Begins a statement: locks the table. When Begin fails, the statement has ended.
   Outcome Begin(OpenTable& open, int sql_command);

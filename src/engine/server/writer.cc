@@ -28,9 +28,9 @@ int SqlCommand(const Request& request) {
 
 // What an edit does is known only when its editor has seen the row: each path of EditOnce checks
 // the table for its own commands.
-Outcome CheckTable(const OpenTable& open, const Request& request) {
+Outcome CheckTable(const OpenTable& open, const IndexState& index, const Request& request) {
   if (request.verb != Request::Verb::kEdit) {
-    return Statement::CheckTable(open, SqlCommand(request));
+    return Statement::CheckTable(open, SqlCommand(request), index.column_fields());
   }
   return IsSystemVersioned(*open.table) ? Outcome::Fail(ErrorCode::kVersioned) : Outcome();
 }
@@ -99,7 +99,7 @@ Outcome Writer::Execute(IndexState& index, const Request& request, model::RowSin
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
   if (tables_.in_unit() && !open->rolls_back) return Outcome::Fail(ErrorCode::kGroup);
-  if (request.is_write()) outcome = CheckTable(*open, request);
+  if (request.is_write()) outcome = CheckTable(*open, index, request);
   if (!outcome.ok()) return outcome;
   const Kind kind = KindOf(*open, index, request);
   if (Joins(*open, index, kind, request)) return Join(*open, index, request, sink);
@@ -395,7 +395,7 @@ Outcome Writer::EditOnce(OpenTable& open, IndexState& index, const model::Edit& 
 
 Outcome Writer::DeleteEdited(OpenTable& open) {
   TABLE* table = open.table;
-  Outcome outcome = Statement::CheckTable(open, SQLCOM_DELETE);
+  Outcome outcome = Statement::CheckTable(open, SQLCOM_DELETE, {});
   if (!outcome.ok()) return outcome;
   statement_.SetCommand(SQLCOM_DELETE);
   open_statement_.spent = true;  // A delete marks other columns than an update.
@@ -407,7 +407,7 @@ Outcome Writer::DeleteEdited(OpenTable& open) {
 
 Outcome Writer::UpdateEdited(OpenTable& open, IndexState& index,
                              std::span<const model::CellChange> changes) {
-  Outcome outcome = Statement::CheckTable(open, SQLCOM_UPDATE);
+  Outcome outcome = Statement::CheckTable(open, SQLCOM_UPDATE, index.column_fields());
   if (!outcome.ok()) return outcome;
   outcome = FinishUpdate(open.table, new_row_.Change(open.table, index, changes));
   outcome.rows = outcome.ok();
@@ -422,7 +422,7 @@ Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edi
   if (!DeleteReachesChildren(thd_.get(), *table)) {
     // Checked before the row is deleted, because a row that is refused is not deleted either.
     for (const int sql_command : {SQLCOM_DELETE, SQLCOM_INSERT}) {
-      const Outcome outcome = Statement::CheckTable(open, sql_command);
+      const Outcome outcome = Statement::CheckTable(open, sql_command, {});
       if (!outcome.ok()) return outcome;
     }
     statement_.SetCommand(SQLCOM_DELETE);
@@ -441,7 +441,7 @@ Outcome Writer::Renew(OpenTable& open, IndexState& index, const model::Edit& edi
 Outcome Writer::InsertEdited(OpenTable& open, IndexState& index, const model::Edit& edit,
                              std::span<const model::CellChange> changes, bool* again) {
   TABLE* table = open.table;
-  const Outcome checked = Statement::CheckTable(open, SQLCOM_INSERT);
+  const Outcome checked = Statement::CheckTable(open, SQLCOM_INSERT, {});
   if (!checked.ok()) return checked;
   statement_.SetCommand(SQLCOM_INSERT);
   open_statement_.spent = true;

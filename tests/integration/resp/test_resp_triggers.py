@@ -43,6 +43,20 @@ def test_a_trigger_of_another_statement_does_not_count(client, shop, event, time
     assert shop.rows("SELECT * FROM tglog") == []
 
 
+@pytest.mark.mysql("triggers of cascades")
+def test_a_parent_is_changed_although_a_delete_would_reach_a_trigger(client, shop):
+    shop.run("CREATE TABLE tg (id INT PRIMARY KEY, a INT)")
+    shop.run("CREATE TABLE tgchild (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES tg (id) ON DELETE CASCADE)")
+    shop.run("INSERT INTO tg VALUES (1, 5)")
+    shop.run("INSERT INTO tgchild VALUES (1, 1)")
+    shop.run("CREATE TRIGGER tgt BEFORE DELETE ON tgchild FOR EACH ROW SET @x = 1")
+    assert client.ask("HINCRBY", "tg:1", "a", 2) == 7 and client.ask("HSET", "tg:1", "a", 8) == 0
+    assert client.ask("DEL", "tg:1") == Error(REFUSED)
+    assert client.ask("HSET", "tg:2", "a", 8) == 1
+    shop.run("DROP TABLE tgchild")
+    assert shop.rows("SELECT * FROM tg") == [(b"1", b"8"), (b"2", b"8")]
+
+
 @pytest.mark.mariadb("sequences")
 def test_a_default_of_a_sequence_keeps_only_rows_from_being_made(client, shop):
     shop.run("CREATE OR REPLACE SEQUENCE tgnumbers")

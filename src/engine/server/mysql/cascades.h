@@ -3,7 +3,10 @@
 // Threads: the session's.
 #pragma once
 
+#include <vector>
+
 #include "api.h"
+#include "engine/server/open_table.h"
 
 namespace rowsocket::engine::server {
 
@@ -11,5 +14,9 @@ namespace rowsocket::engine::server {
 bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key);
 /// Whether a change of a row of the table may change rows of other tables.
 bool ChangesChildren(const TABLE& table);
+/// Whether a write with this SQLCOM_ command may change rows of other tables, or other rows of its
+/// own table, for which there are triggers. `columns`: the columns that an update sets.
+bool CascadesReachTriggers(const OpenTable& open, int sql_command,
+                           const std::vector<uint>& columns);
 
 }  // namespace rowsocket::engine::server

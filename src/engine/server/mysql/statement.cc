@@ -1,6 +1,5 @@
 #include "engine/server/statement.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "cascades.h"
@@ -12,32 +11,6 @@ namespace rowsocket::engine::server {
 using model::ErrorCode;
 
 namespace {
-
-/// Whether a delete may set columns of other rows of the same table to NULL, so that triggers of
-/// UPDATE count.
-bool DeleteSetsOwnRowsNull(const TABLE& table) {
-  const TABLE_SHARE& share = *table.s;
-  const auto* const first = share.foreign_key_parent;
-  return std::any_of(first, first + share.foreign_key_parents, [&share](const auto& key) {
-    return key.delete_rule == dd::Foreign_key::RULE_SET_NULL &&
-           my_strcasecmp(table_alias_charset, key.referencing_table_db.str, share.db.str) == 0 &&
-           my_strcasecmp(table_alias_charset, key.referencing_table_name.str,
-                         share.table_name.str) == 0;
-  });
-}
-
-/// Whether the server would run triggers of a table that cascades change.
-bool HasTriggersOfCascades(const OpenTable& open, int sql_command) {
-  if (sql_command == SQLCOM_INSERT) return false;
-  if (sql_command == SQLCOM_DELETE && DeleteSetsOwnRowsNull(*open.table) &&
-      HasTriggers(*open.table, SQLCOM_UPDATE)) {
-    return true;
-  }
-  return std::any_of(open.tables.begin(), open.tables.end(), [&open](const TABLE* table) {
-    return table != open.table && table->reginfo.lock_type == TL_WRITE &&
-           (HasTriggers(*table, SQLCOM_UPDATE) || HasTriggers(*table, SQLCOM_DELETE));
-  });
-}
 
 /// Lets the server's checks of foreign keys find the tables that are locked for this statement, and
 /// no others that the session has open for the same keys.
@@ -109,9 +82,10 @@ int ForeignKeyError(THD* thd, const TABLE& table, int sql_command) {
 
 }  // namespace
 
-Outcome Statement::CheckTable(const OpenTable& open, int sql_command) {
+Outcome Statement::CheckTable(const OpenTable& open, int sql_command,
+                              const std::vector<uint>& columns) {
   const bool has_triggers =
-      HasTriggers(*open.table, sql_command) || HasTriggersOfCascades(open, sql_command);
+      HasTriggers(*open.table, sql_command) || CascadesReachTriggers(open, sql_command, columns);
   return has_triggers ? Outcome::Fail(ErrorCode::kTrigger) : Outcome();
 }
 

@@ -42,17 +42,24 @@ struct Error {
   ErrorCode code = ErrorCode::kNone;
   /// kEngine: the number of the storage engine's or the server's error. kOpenTable: the server's
   /// number for a table that it cannot open, although it may exist; 0: it does not exist.
+  /// kLockTables: the server's number where it is read only; 0: the table is locked.
   int number = 0;
 
   constexpr bool ok() const { return code == ErrorCode::kNone; }
   static constexpr Error Engine(int number) { return {ErrorCode::kEngine, number}; }
   static constexpr Error CannotOpen(int number) { return {ErrorCode::kOpenTable, number}; }
+  static constexpr Error ServerReadOnly(int number) { return {ErrorCode::kLockTables, number}; }
   friend constexpr bool operator==(const Error&, const Error&) = default;
 };
 
 /// Whether the table does not exist. (A table that cannot be opened now may exist.)
 constexpr bool IsNoTable(const Error& error) {
   return error.code == ErrorCode::kOpenTable && error.number == 0;
+}
+
+/// Whether a table cannot be locked for a write because the server, or the schema, is read only.
+constexpr bool IsServerReadOnly(const Error& error) {
+  return error.code == ErrorCode::kLockTables && error.number != 0;
 }
 
 /// Whether the error is KILL, or a wait for a row or a table that took too long: every request that

@@ -41,6 +41,7 @@ constexpr std::string_view MeaningOf(int number) {
     case 1036:  // ER_OPEN_AS_READONLY
     case 1290:  // ER_OPTION_PREVENTS_STATEMENT
     case 1792:  // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+    case 3989:  // ER_SCHEMA_READ_ONLY (MySQL)
       return "the server (read_only) or the table is read only";
     case 1048:  // ER_BAD_NULL_ERROR
       return "a column cannot be NULL";
@@ -76,6 +77,7 @@ constexpr bool IsOfReadOnly(int number) {
     case 1036:  // ER_OPEN_AS_READONLY
     case 1290:  // ER_OPTION_PREVENTS_STATEMENT
     case 1792:  // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+    case 3989:  // ER_SCHEMA_READ_ONLY (MySQL)
       return true;
     default:
       return false;

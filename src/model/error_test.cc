@@ -29,6 +29,13 @@ TEST(Error, ATableThatCannotBeOpenedMayBeThere) {
   EXPECT_EQ(ErrorCode::kOpenTable, Error::CannotOpen(1812).code);
 }
 
+TEST(Error, AServerThatIsReadOnlyIsNoLockedTable) {
+  EXPECT_TRUE(IsServerReadOnly(Error::ServerReadOnly(1290)));
+  EXPECT_EQ(ErrorCode::kLockTables, Error::ServerReadOnly(1290).code);
+  EXPECT_FALSE(IsServerReadOnly({ErrorCode::kLockTables}));
+  EXPECT_FALSE(IsServerReadOnly(Error::Engine(1290)));
+}
+
 TEST(CauseTexts, ACauseThatIsMissingOrStandsTwiceIsSeen) {
   std::vector<ErrorCode> others;
   for (size_t code = 2; code < kErrorCodes; ++code) others.push_back(static_cast<ErrorCode>(code));

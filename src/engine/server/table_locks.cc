@@ -1,6 +1,7 @@
 #include "engine/server/table_locks.h"
 
 #include "api.h"
+#include "model/error_number.h"
 
 namespace rowsocket::engine::server {
 
@@ -13,6 +14,8 @@ Outcome LockFailure(SessionThd& session) {
     const uint number = ErrorNumberOf(thd);
     if (number == ER_LOCK_DEADLOCK) outcome.result = Outcome::Result::kGivesWay;
     if (number == ER_LOCK_WAIT_TIMEOUT) outcome.result = Outcome::Result::kBusy;
+    const auto error = static_cast<int>(number);
+    if (model::IsOfReadOnly(error)) outcome.error = model::Error::ServerReadOnly(error);
   }
   session.ClearStatement();
   return outcome;

@@ -65,7 +65,8 @@ Outcome Tables::TakeLock(OpenTable& open) {
     const Outcome outcome = locks_.TakeBackupLock(*open.table);
     if (!outcome.ok()) return outcome;
     // Asked after the backup lock was taken, because SET GLOBAL read_only waits for this lock.
-    if (IsReadOnly()) return Outcome::Fail(ErrorCode::kLockTables);
+    if (IsReadOnly())
+      return Outcome::Of(model::Error::ServerReadOnly(ER_OPTION_PREVENTS_STATEMENT));
     // Otherwise the write would be done only on this node, and the nodes would silently differ.
     if (IsClusterNode() && !Cluster::Replicates(*open.table)) {
       return Outcome::Fail(ErrorCode::kGalera);

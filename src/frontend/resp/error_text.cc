@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kDataTooLong = 1406;  // ER_DATA_TOO_LONG
 constexpr std::string_view kNoWritesNow =
-    "READONLY the server takes no writes now: read_only, or the table is locked";
+    "READONLY the server takes no writes now: read_only, or the schema is READ ONLY";
 constexpr std::string_view kNoTableServed =
     "NOTABLE no table of this name is served here: keys are schema.table:key";
 constexpr model::CauseText kCauses[] = {
@@ -26,7 +26,8 @@ constexpr model::CauseText kCauses[] = {
     {ErrorCode::kNeedtls, "NEEDTLS this port wants TLS (resp_ssl=REQUIRED)"},
     {ErrorCode::kAccountRate,
      "RATE the account has made more requests than resp_account_requests_per_second"},
-    {ErrorCode::kLockTables, kNoWritesNow},
+    {ErrorCode::kLockTables,
+     "READONLY not done: the table was locked for longer than resp_wrlock_timeout"},
     {ErrorCode::kReadonly, kNoWritesNow},
     {ErrorCode::kLockWait,
      "TRYAGAIN not done: the row was locked for longer than innodb_lock_wait_timeout"},
@@ -209,6 +210,7 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
     return "ERR the server cannot open the table (" + std::to_string(error.number) + ")";
   }
   if (error.code == ErrorCode::kEngine) return TextOfNumber(error.number);
+  if (IsServerReadOnly(error)) return std::string(kNoWritesNow);
   const std::string_view text = model::TextOf(kCauses, error.code);
   return text.empty() ? "CONSTRAINT " + std::string(model::Name(error.code)) : std::string(text);
 }
@@ -233,7 +235,7 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
   // locked table here.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
                                        [](const RespCall& one) { return one.request.is_write(); });
-  if (only_reads && error.code == ErrorCode::kLockTables && work.wrong.empty())
+  if (only_reads && error == model::Error{ErrorCode::kLockTables} && work.wrong.empty())
     return "TRYAGAIN not done: the table was locked for longer than resp_wrlock_timeout";
   const bool has_keyspace = call != nullptr && call->keyspace != nullptr && work.wrong.empty();
   if (has_keyspace && error.code == ErrorCode::kFld) return RespNoField(*call);

@@ -46,6 +46,13 @@ TEST(RespErrorTextTest, ASumThatAFloatWouldNotShowIsNoValueThatIsTooLong) {
       RespFailureText(Error::Engine(1406), RespWork(), &call, nullptr));
 }
 
+TEST(RespErrorTextTest, ALockedTableIsNoServerThatIsReadOnly) {
+  EXPECT_EQ("READONLY the server takes no writes now: read_only, or the schema is READ ONLY",
+            RespErrorText(Error::ServerReadOnly(1290), RespWork()));
+  EXPECT_EQ("READONLY not done: the table was locked for longer than resp_wrlock_timeout",
+            RespErrorText({model::ErrorCode::kLockTables}, RespWork()));
+}
+
 TEST(RespErrorTextTest, GeneratedColumnsAndGeometriesHaveWords) {
   const std::pair<int, std::string> texts[] = {
       {1416, "CONSTRAINT a value is no geometry as the column keeps it: write it by SQL (1416)"},

@@ -6,7 +6,7 @@ import pytest
 
 import resp
 from resp import Client, Error
-from server import run_packaged, wait_until
+from server import is_mysql, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -101,6 +101,27 @@ def test_a_dropped_column_is_an_absent_field(client, sql):
     sql.run("ALTER TABLE dd DROP COLUMN a")
     wait_until(lambda: client.ask("HMGET", "dd:1", "a", "b") == [None, b"2"], KNOWN_S)
     assert client.ask("HGET", "dd:1", "a") is None and client.ask("HEXISTS", "dd:1", "a") == 0
+
+
+def test_a_write_that_is_refused_for_now_says_why(make_server):
+    server = resp.start(make_server, "--loose-resp-wrlock-timeout=1")
+    client, sql = Client(server.resp_port), server.sql()
+    take = ("HSET", "product:7", "stock", 9)
+    assert client.ask(*take) == 0
+    sql.run("LOCK TABLES shop.product WRITE")
+    locked = "READONLY not done: the table was locked for longer than resp_wrlock_timeout"
+    assert client.ask(*take) == Error(locked)
+    assert client.transaction(take) == Error("EXECABORT undone: " + locked)
+    sql.run("UNLOCK TABLES")
+    states = [("SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF")]
+    if is_mysql():
+        states.append(("ALTER SCHEMA shop READ ONLY = 1", "ALTER SCHEMA shop READ ONLY = 0"))
+    for begin, end in states:
+        sql.run(begin)
+        assert client.ask(*take) == Error("READONLY the server takes no writes now: read_only, or the schema is READ ONLY"), begin
+        sql.run(end)
+        assert client.ask(*take) == 0
+    client.close()
 
 
 def test_a_dropped_table_leaves_its_keys_to_the_store(client, sql):

@@ -41,6 +41,24 @@ TEST_F(RespTest, AKeyOfATableThatCannotBeOpenedIsNoString) {
   EXPECT_EQ("+OK\r\n", Ask("SET none:1 x")) << "a table that is not there leaves its keys";
 }
 
+TEST_F(RespTest, ColumnsThatHaveGoneAreNoMistakeOfAClientThatDoesNotNeedThem) {
+  const auto execute = [](model::ErrorCode code) {
+    return [code](const Call& call) {
+      return call.kind == Call::Kind::kExecute ? Outcome::Fail(code) : Outcome();
+    };
+  };
+  store_.SetHook(execute(model::ErrorCode::kFld));
+  for (const char* command : {"HGETALL t:1", "HLEN t:1", "HKEYS t:1", "HVALS t:1", "HSCAN t:1 0",
+                              "HRANDFIELD t:1", "MEMORY USAGE t:1", "HGET t:1 v", "HDEL t:1 v"}) {
+    EXPECT_EQ("-TRYAGAIN not done: the table's columns have changed since the command before\r\n",
+              Ask(command))
+        << command;
+  }
+  for (const char* command : {"HSET t:1 v 1", "HINCRBY t:1 v 1"}) {
+    EXPECT_TRUE(Ask(command).starts_with("-NOFIELD the table has no column")) << command;
+  }
+}
+
 TEST_F(RespTest, AStoreThatCannotBeOpenedIsNotMissing) {
   store_.SetHook(FailToOpen("store", Error::CannotOpen(1812)));
   EXPECT_EQ("-ERR the server cannot open the table (1812)\r\n", Ask("SET a x"));

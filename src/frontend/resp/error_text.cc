@@ -18,6 +18,8 @@ namespace {
 constexpr int kDataTooLong = 1406;  // ER_DATA_TOO_LONG
 constexpr std::string_view kNoWritesNow =
     "READONLY the server takes no writes now: read_only, or the schema is READ ONLY";
+constexpr std::string_view kColumnsChanged =
+    "TRYAGAIN not done: the table's columns have changed since the command before";
 constexpr std::string_view kNoTableServed =
     "NOTABLE no table of this name is served here: keys are schema.table:key";
 constexpr model::CauseText kCauses[] = {
@@ -122,6 +124,19 @@ std::string_view WhyTooLong(const RespCall& call) {
   return {};
 }
 
+/// What a client is told of a call for a row that the engine refuses: its table is not as the call
+/// needs it. Empty: the engine's error says it all.
+std::string_view WhyNotAsItIs(const RespCall& call, ErrorCode code) {
+  if (call.is_string) return {};
+  const bool is_opened = call.index != nullptr;
+  if (code != ErrorCode::kFld) return {};
+  // Every column of the index was there when it was opened. A client that names no column, or may
+  // name one that is absent, has made no mistake.
+  const bool names_columns = NamesFields(call.verb) && !TraitsOf(call.verb).may_lack_fields();
+  if (is_opened && !names_columns) return kColumnsChanged;
+  return {};
+}
+
 /// What a client is told of a number of the engine or the server.
 std::string TextOfNumber(int cause) {
   const int code = NumberInSql(cause);
@@ -223,8 +238,11 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
   }
   const bool is_watch =
       call != nullptr && (call->verb == RespVerb::kWatch || call->verb == RespVerb::kWatched);
-  if (is_watch && error.code == ErrorCode::kFld)
-    return "TRYAGAIN not done: the table's columns have changed since the command before";
+  if (is_watch && error.code == ErrorCode::kFld) return std::string(kColumnsChanged);
+  if (call != nullptr && work.wrong.empty()) {
+    const std::string_view why = WhyNotAsItIs(*call, error.code);
+    if (!why.empty()) return std::string(why);
+  }
   const bool is_of_store = call != nullptr && IsOfStore(*call);
   if (is_of_store && IsNoTable(error) && work.wrong.empty()) return std::string(kRespNoStore);
   if (call != nullptr && error == model::Error::Engine(kDataTooLong) && work.wrong.empty()) {

@@ -103,6 +103,29 @@ def test_a_dropped_column_is_an_absent_field(client, sql):
     assert client.ask("HGET", "dd:1", "a") is None and client.ask("HEXISTS", "dd:1", "a") == 0
 
 
+@pytest.mark.parametrize("command, after", [
+    (("HGETALL", "dd:1"), [b"a", b"5", b"b", b"2"]), (("HLEN", "dd:1"), 2), (("HKEYS", "dd:1"), [b"a", b"b"]),
+    (("HVALS", "dd:1"), [b"5", b"2"]), (("HSCAN", "dd:1", 0), [b"0", [b"a", b"5", b"b", b"2"]]),
+    (("HGET", "dd:1", "x"), None), (("HMGET", "dd:1", "a", "x"), [b"5", None]),
+    (("MEMORY", "USAGE", "dd:1"), 8)], ids=str)
+def test_a_command_without_a_mistake_may_be_tried_again_when_columns_go(client, sql, command, after):
+    again = Error("TRYAGAIN not done: the table's columns have changed since the command before")
+    for statement in ("DROP COLUMN x", "RENAME COLUMN x TO y"):
+        sql.run("ALTER TABLE dd ADD COLUMN x INT")
+        wait_until(lambda: not isinstance(client.ask("HSET", "dd:1", "x", 3), Error), KNOWN_S)
+        wait_until(lambda: client.ask(*command) != after, KNOWN_S)
+        sql.run(f"ALTER TABLE dd {statement}")
+        sql.run("UPDATE dd SET y = NULL" if "TO" in statement else "DO 0")
+        assert client.ask(*command) in (again, after)
+        assert client.ask(*command) == after, "the columns were looked up again"
+    done = Error("EXECABORT undone: command 2: " + again)
+    sql.run("ALTER TABLE dd RENAME COLUMN y TO x")
+    sql.run("UPDATE dd SET x = 3")
+    wait_until(lambda: client.transaction(("HINCRBY", "dd:1", "a", 0), command)[1] != after, KNOWN_S)
+    sql.run("ALTER TABLE dd DROP COLUMN x")
+    assert client.transaction(("HINCRBY", "dd:1", "a", 0), command) in (done, [5, after])
+
+
 def test_a_write_that_is_refused_for_now_says_why(make_server):
     server = resp.start(make_server, "--loose-resp-wrlock-timeout=1")
     client, sql = Client(server.resp_port), server.sql()

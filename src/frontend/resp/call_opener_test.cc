@@ -57,6 +57,11 @@ TEST_F(RespTest, ColumnsThatHaveGoneAreNoMistakeOfAClientThatDoesNotNeedThem) {
   for (const char* command : {"HSET t:1 v 1", "HINCRBY t:1 v 1"}) {
     EXPECT_TRUE(Ask(command).starts_with("-NOFIELD the table has no column")) << command;
   }
+  store_.SetHook(execute(model::ErrorCode::kSequence));
+  EXPECT_TRUE(Ask("HSET t:9 v 1").starts_with("-CONSTRAINT a column's DEFAULT is NEXTVAL(...)"));
+  store_.SetHook(FailToOpen("t", {model::ErrorCode::kSequence}));
+  frontend_.emplace(settings_);
+  EXPECT_EQ("-NOTABLE this is a sequence: use SQL\r\n", Ask("HGETALL t:1"));
 }
 
 TEST_F(RespTest, AStoreThatCannotBeOpenedIsNotMissing) {

@@ -35,11 +35,13 @@ constexpr model::CauseText kCauses[] = {
      "TRYAGAIN not done: the row was locked for longer than innodb_lock_wait_timeout"},
     {ErrorCode::kDeadlock, "TRYAGAIN not done: a deadlock whenever it was tried"},
     {ErrorCode::kOpenTable, kNoTableServed},
-    {ErrorCode::kView, kNoTableServed},
-    {ErrorCode::kSequence, kNoTableServed},
+    {ErrorCode::kView, "NOTABLE this is a view: name the table that it reads, or use SQL"},
+    {ErrorCode::kSequence, "NOTABLE this is a sequence: use SQL"},
     {ErrorCode::kSystemTable, kNoTableServed},
-    {ErrorCode::kTableEngine, kNoTableServed},
-    {ErrorCode::kIdxnum, "NOTABLE the table has no such index, or no primary key"},
+    {ErrorCode::kTableEngine, "NOTABLE the table's engine cannot be served: use SQL"},
+    {ErrorCode::kIdxnum,
+     "NOTABLE the table has no index of this name that finds rows by their key: FULLTEXT, SPATIAL, "
+     "VECTOR and multi-valued ones do not"},
     {ErrorCode::kFld, "NOFIELD the table has no column of this name beside its key"},
     {ErrorCode::kKpnum,
      "NOROW the key has not one value for each column of a unique index: a:b, \\: is a "
@@ -129,6 +131,11 @@ std::string_view WhyTooLong(const RespCall& call) {
 std::string_view WhyNotAsItIs(const RespCall& call, ErrorCode code) {
   if (call.is_string) return {};
   const bool is_opened = call.index != nullptr;
+  if (code == ErrorCode::kSequence && is_opened && call.request.edit.may_insert)
+    return "CONSTRAINT a column's DEFAULT is NEXTVAL(...), which is not run: insert the row by SQL";
+  if (code == ErrorCode::kIdxnum && call.key.index.empty())
+    return "NOTABLE the table has no primary key: add one, or name a unique index: "
+           "schema.table@index:key";
   if (code != ErrorCode::kFld) return {};
   // Every column of the index was there when it was opened. A client that names no column, or may
   // name one that is absent, has made no mistake.

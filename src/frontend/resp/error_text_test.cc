@@ -53,6 +53,19 @@ TEST(RespErrorTextTest, ALockedTableIsNoServerThatIsReadOnly) {
             RespErrorText({model::ErrorCode::kLockTables}, RespWork()));
 }
 
+TEST(RespErrorTextTest, ATableWithoutAPrimaryKeyDoesNotLackAnIndex) {
+  RespCall call;
+  call.verb = RespVerb::kHGetAll;
+  const Error none{model::ErrorCode::kIdxnum};
+  EXPECT_EQ(
+      "NOTABLE the table has no primary key: add one, or name a unique index: "
+      "schema.table@index:key",
+      RespFailureText(none, RespWork(), &call, nullptr));
+  call.key.index = "words";
+  EXPECT_TRUE(RespFailureText(none, RespWork(), &call, nullptr)
+                  .starts_with("NOTABLE the table has no index of this name"));
+}
+
 TEST(RespErrorTextTest, GeneratedColumnsAndGeometriesHaveWords) {
   const std::pair<int, std::string> texts[] = {
       {1416, "CONSTRAINT a value is no geometry as the column keeps it: write it by SQL (1416)"},

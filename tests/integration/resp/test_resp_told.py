@@ -54,6 +54,18 @@ def test_what_a_float_and_a_computed_column_do_not_take_is_said_in_words(client,
     assert client.ask("HSET", "shop.told:1", "p", "x").startswith("CONSTRAINT a value is no geometry as the column keeps it")
 
 
+def test_a_table_that_is_not_served_is_not_one_that_is_missing(client, sql):
+    sql.run("CREATE TABLE told (a INT, b TEXT, UNIQUE KEY by_a (a), FULLTEXT KEY words (b))")
+    sql.run("INSERT INTO told VALUES (1, 'x')")
+    sql.run("CREATE OR REPLACE VIEW looked AS SELECT * FROM told")
+    for command in ("HGETALL", "HLEN", "DEL", "EXISTS"):
+        assert client.ask(command, "shop.looked:1").startswith("NOTABLE this is a view"), command
+        assert client.ask(command, "shop.told:1").startswith("NOTABLE the table has no primary key: add one"), command
+        assert client.ask(command, "shop.told@words:x").startswith("NOTABLE the table has no index of this name"), command
+    assert client.ask("HGETALL", "shop.told@by_a:1") == [b"b", b"x"]
+    sql.run("DROP VIEW looked")
+
+
 @pytest.mark.parametrize("kind, before, command, by, answer, after", [
     ("INT(5) ZEROFILL", "7", "HINCRBY", "1", 8, b"00008"),
     ("DECIMAL(9,2)", "24.90", "HINCRBYFLOAT", "0.1", b"25", b"25.00"),

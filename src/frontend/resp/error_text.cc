@@ -141,6 +141,8 @@ std::string_view WhyNotAsItIs(const RespCall& call, ErrorCode code) {
   // name one that is absent, has made no mistake.
   const bool names_columns = NamesFields(call.verb) && !TraitsOf(call.verb).may_lack_fields();
   if (is_opened && !names_columns) return kColumnsChanged;
+  if (call.scan != nullptr)
+    return "NOTSERVED SCAN by an index over an expression: use another unique index, or SQL";
   return {};
 }
 

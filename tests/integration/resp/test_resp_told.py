@@ -66,6 +66,14 @@ def test_a_table_that_is_not_served_is_not_one_that_is_missing(client, sql):
     sql.run("DROP VIEW looked")
 
 
+@pytest.mark.mysql("indexes over expressions")
+def test_a_scan_by_an_expression_says_that_it_is_not_served(client, sql):
+    sql.run("CREATE TABLE told (id INT PRIMARY KEY, a INT, UNIQUE KEY more ((a + 1)))")
+    sql.run("INSERT INTO told VALUES (1, 5)")
+    assert client.ask("HGET", "shop.told@more:6", "a") == b"5"
+    assert client.ask("SCAN", 0, "MATCH", "shop.told@more:*").startswith("NOTSERVED SCAN by an index over an expression")
+
+
 @pytest.mark.parametrize("kind, before, command, by, answer, after", [
     ("INT(5) ZEROFILL", "7", "HINCRBY", "1", 8, b"00008"),
     ("DECIMAL(9,2)", "24.90", "HINCRBYFLOAT", "0.1", b"25", b"25.00"),

@@ -121,8 +121,8 @@ std::string_view WhyTooLong(const RespCall& call) {
     return "CONSTRAINT the key of a string is longer than 1,024 bytes (1406)";
   }
   if (call.verb == RespVerb::kHIncrBy || call.verb == RespVerb::kHIncrByFloat)
-    return "CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits than it "
-           "holds (1406)";
+    return "CONSTRAINT the column cannot hold the sum as it is: it is too short, or a FLOAT, which "
+           "shows fewer digits than it holds (1406)";
   return {};
 }
 

@@ -41,8 +41,9 @@ TEST(RespErrorTextTest, ASumThatAFloatWouldNotShowIsNoValueThatIsTooLong) {
   RespCall call;
   call.verb = RespVerb::kHIncrByFloat;
   EXPECT_EQ(
-      "CONSTRAINT the column cannot hold the sum as it is: a FLOAT shows fewer digits than it "
-      "holds (1406)",
+      "CONSTRAINT the column cannot hold the sum as it is: it is too short, or a FLOAT, which "
+      "shows "
+      "fewer digits than it holds (1406)",
       RespFailureText(Error::Engine(1406), RespWork(), &call, nullptr));
 }
 

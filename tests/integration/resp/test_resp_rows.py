@@ -129,7 +129,7 @@ def test_a_name_of_digits_is_no_number_of_an_index(client, sql):
     sql.run("INSERT INTO code VALUES (1, 2, 3), (2, 9, 1)")
     for key in ("code:1", "code@0:2", "code@1st:3"):
         assert client.ask("HGET", key, "id") == b"1", key
-    assert client.ask("HGETALL", "code@1:9").startswith("NOTABLE the table has no such index")
+    assert client.ask("HGETALL", "code@1:9").startswith("NOTABLE the table has no index of this name")
     assert client.ask("HSET", "code@0:2", "b", 4) == 0
     assert sql.rows("SELECT b FROM code WHERE id = 1") == [(b"4",)]
     sql.run("DROP TABLE code")

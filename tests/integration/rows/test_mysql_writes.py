@@ -275,7 +275,7 @@ def test_a_write_is_refused_where_its_cascades_may_run_a_trigger(cascading):
             sql.run("CREATE TABLE p (id INT PRIMARY KEY, n INT)")
             sql.run(f"CREATE TABLE c (id INT PRIMARY KEY, p INT UNIQUE, FOREIGN KEY (p) REFERENCES p (id) {of_child})")
             sql.run(f"CREATE TABLE g (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES c (p) {of_grandchild})")
-            for row in ("p VALUES (1, 5)", "c VALUES (1, 1)", "g VALUES (1, 1)"):
+            for row in ("p VALUES (1, 5)", "c VALUES (1, 1)", "g VALUES (1, 1)")[:3 if of_grandchild else 2]:
                 sql.run(f"INSERT INTO {row}")
             sql.run(f"CREATE TRIGGER t AFTER {event} ON {table} FOR EACH ROW INSERT INTO log VALUES (1)")
             assert client.open_index(0, "k", "p", "", "n") == hs.OK and client.open_index(1, "k", "p", "", "id") == hs.OK

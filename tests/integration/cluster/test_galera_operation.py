@@ -9,7 +9,7 @@ import pytest
 
 import hs
 import mc
-from clustertrouble import STOCK, pause_node, sell_through, trouble_between_nodes
+from cluster_trouble import STOCK, pause_node, sell_through, trouble_between_nodes
 from load import Crew, worker_ids
 from resp import Client
 from sale import Sale, crash_violations, make_table

@@ -301,7 +301,7 @@ def test_cascades_around_a_circle_are_looked_at_once(cascading):
     assert client.request(0, "=", 1, 1, 1, 0, "D") == hs.counted(1)
 
 
-def test_a_parent_is_written_to_behind_its_child(cascading):
+def test_a_parent_is_written_to_after_its_child(cascading):
     """A table that an earlier statement has used is not one that a statement uses now."""
     sql, client = cascading
     sql.run("CREATE TABLE p (id INT PRIMARY KEY, n INT)")

@@ -109,30 +109,31 @@ TEST_F(RespTest, ARowThatAppearsAfterAWriteThatMetNoneEndsTheWatch) {
 
 TEST_F(RespTest, ACommandThatReadsIsNotToBlameWhereTheServerTakesNoWrites) {
   const auto exec_of = [&](const std::vector<std::string>& commands, uint64_t first,
-                           model::ErrorCode code) {
+                           model::Error error) {
     Ask("MULTI");
     for (const std::string& command : commands) EXPECT_EQ("+QUEUED\r\n", Ask(command));
     const Item exec = Parse("EXEC\r\n");
     store_.SetHook([=](const engine::fake::Call& call) {
       const bool fails = call.kind == engine::fake::Call::Kind::kExecute && call.number >= first;
-      return fails ? Outcome::Fail(code) : Outcome();
+      return fails ? Outcome::Of(error) : Outcome();
     });
     const std::string reply = Run(exec);
     store_.SetHook({});
     return reply;
   };
   const std::string why =
-      "READONLY the server takes no writes now: read_only, or the table is locked\r\n";
+      "READONLY the server takes no writes now: read_only, or the schema is READ ONLY\r\n";
+  const model::Error read_only = model::Error::ServerReadOnly(1290);
   using model::ErrorCode;
   EXPECT_EQ("-EXECABORT nothing was done: " + why,
-            exec_of({"HGET t:1 v", "HINCRBY t:2 v 1"}, 1, ErrorCode::kLockTables));
+            exec_of({"HGET t:1 v", "HINCRBY t:2 v 1"}, 1, read_only));
   EXPECT_EQ("-EXECABORT nothing was done: OFFLINE the server's offline_mode is ON\r\n",
-            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, ErrorCode::kOffline));
+            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, model::Error{ErrorCode::kOffline}));
   EXPECT_EQ("-EXECABORT nothing was done: command 1: " + why,
-            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, ErrorCode::kLockTables));
+            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, read_only));
   EXPECT_EQ("-EXECABORT undone: command 2: " + why,
-            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 2, ErrorCode::kLockTables));
-  EXPECT_TRUE(exec_of({"HGET t:1 v", "HGET t:2 v"}, 1, ErrorCode::kLockTables)
+            exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 2, read_only));
+  EXPECT_TRUE(exec_of({"HGET t:1 v", "HGET t:2 v"}, 1, model::Error{ErrorCode::kLockTables})
                   .starts_with("-EXECABORT undone: command 1: TRYAGAIN"));
 }
 

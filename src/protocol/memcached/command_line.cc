@@ -52,7 +52,7 @@ void ParseGat(std::string_view rest, bool with_cas, base::Arena& arena, Command*
   if (rest.find_first_not_of(' ') == std::string_view::npos) {
     return SetError(Error::kBadFormat, command);
   }
-  if (!ParseSigned(exptime, &command->exptime)) return SetError(Error::kBadExptime, command);
+  if (!ParseExptime(exptime, &command->exptime)) return SetError(Error::kBadExptime, command);
   ParseKeys(rest, arena, command);
 }
 
@@ -66,7 +66,7 @@ void ParseStore(const FirstWords& words, Verb verb, bool with_cas, base::Arena& 
   command->quiet = words.last == "noreply";
   SetKey(words[1], arena, command);
   if (!ParseClientFlags(words[2], &command->client_flags) ||
-      !ParseSigned(words[3], &command->exptime)) {
+      !ParseExptime(words[3], &command->exptime)) {
     SetError(Error::kBadFormat, command);
   }
   if (!with_cas) return;
@@ -83,7 +83,7 @@ void ParseWithArgument(const FirstWords& words, Verb verb, base::Arena& arena, C
   command->quiet = words.last == "noreply";
   SetKey(words[1], arena, command);
   if (verb == Verb::kTouch) {
-    if (!ParseSigned(words[2], &command->exptime)) SetError(Error::kBadExptime, command);
+    if (!ParseExptime(words[2], &command->exptime)) SetError(Error::kBadExptime, command);
   } else if (!ParseUnsigned(words[2], &command->delta)) {
     SetError(Error::kBadDelta, command);
   }
@@ -105,7 +105,7 @@ void ParseFlushAll(const FirstWords& words, Command* command) {
   command->verb = Verb::kFlushAll;
   command->quiet = words.count > 1 && words.last == "noreply";
   const bool has_delay = words.count > (command->quiet ? 2u : 1u);
-  if (has_delay && !ParseSigned(words[1], &command->exptime)) {
+  if (has_delay && !ParseExptime(words[1], &command->exptime)) {
     SetError(Error::kBadExptime, command);
   }
 }

@@ -35,7 +35,7 @@ class FlagParser {
   bool ParseFlag(std::string_view flag);
   bool ParseNumberFlag(char letter, std::string_view argument);
   void ParseInteger(std::string_view argument, uint64_t* number, Error error);
-  void ParseSeconds(std::string_view argument, int64_t* seconds);
+  void ParseTime(std::string_view argument, int64_t* exptime);
   void KeepPlace(char letter, uint8_t at);
   /// Whether the reply to this verb has the answer to a letter.
   bool IsReturned(char letter) const;
@@ -94,8 +94,8 @@ void FlagParser::ParseInteger(std::string_view argument, uint64_t* number, Error
   if (!ParseUnsigned(argument, number)) Fail(error);
 }
 
-void FlagParser::ParseSeconds(std::string_view argument, int64_t* seconds) {
-  if (!ParseSigned(argument, seconds)) Fail(Error::kBadFlagToken);
+void FlagParser::ParseTime(std::string_view argument, int64_t* exptime) {
+  if (!ParseExptime(argument, exptime)) Fail(Error::kBadFlagToken);
 }
 
 bool FlagParser::ParseFlag(std::string_view flag) {
@@ -155,15 +155,15 @@ bool FlagParser::ParseNumberFlag(char letter, std::string_view argument) {
   switch (letter) {
     case 'T':
       meta.has_exptime = true;
-      ParseSeconds(argument, &command_->exptime);
+      ParseTime(argument, &command_->exptime);
       return true;
     case 'N':
       command_->creates = true;
-      ParseSeconds(argument, &command_->create_exptime);
+      ParseTime(argument, &command_->create_exptime);
       return true;
     case 'R':
       meta.has_recache = true;
-      ParseSeconds(argument, &meta.recache_s);
+      if (!ParseSigned(argument, &meta.recache_s)) Fail(Error::kBadFlagToken);
       return true;
     case 'F':
       if (!ParseClientFlags(argument, &command_->client_flags)) Fail(Error::kBadFormat);

@@ -15,6 +15,7 @@ TEST(Meta, Get) {
       {"mg a t s Oab c q v k f h l u",
        "meta get \"a\" quiet cas? key? value? returns=\"tsOckfhl\" opaque=\"ab\" no_update"},
       {"mg a T30 t", "meta gat \"a\" exptime=30 returns=\"t\" has_exptime"},
+      {"mg a T4294967295", "meta gat \"a\" exptime=-1 has_exptime"},
       {"mg a N0 R-5 E7", "meta get \"a\" create=0 new_cas=7 recache=-5"},
       {"mg a C5 v", "meta get \"a\" value? cas=5"},
       {"mg a P L Lx", "meta get \"a\" !\"CLIENT_ERROR duplicate flag\""},

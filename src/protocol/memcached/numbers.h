@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "protocol/memcached/command.h"
+
 namespace rowsocket::memcached {
 
 /// Reads a decimal number of at most 64 bits, with or without a `+`, and no other byte.
@@ -42,6 +44,16 @@ inline bool ParseSigned(std::string_view text, int64_t* number) {
   uint64_t magnitude = 0;
   if (!ParseUnsigned(text, &magnitude) || magnitude > kMax) return false;
   *number = negative ? -static_cast<int64_t>(magnitude) : static_cast<int64_t>(magnitude);
+  return true;
+}
+
+/// Reads an exptime of the text and meta dialects. A client that keeps an exptime in 32 bits
+/// without a sign (libmemcached 1.0) sends -1 as 2^32 - 1. The last numbers below 2^32, as many as
+/// a span may have seconds, are therefore read as the negative numbers that they were.
+inline bool ParseExptime(std::string_view text, int64_t* exptime) {
+  constexpr int64_t kEnd = int64_t{1} << 32;
+  if (!ParseSigned(text, exptime)) return false;
+  if (*exptime < kEnd && *exptime >= kEnd - kRelativeExptimeMax) *exptime -= kEnd;
   return true;
 }
 

@@ -12,9 +12,10 @@ pytestmark = pytest.mark.once("starts no server")
 
 def normal(text):
     """The text without blanks that part no names, with one kind of quotes, in small letters (NormalScript)."""
-    parts = re.split(r"([\"'])(.*?)\1", text, flags=re.DOTALL)
-    code = [re.sub(r"\B[\s;]+|[\s;]+\B", "", re.sub(r"\b[\s;]+\b", " ", each)) for each in parts[::3]]
-    return "".join(map("{}{}".format, code, [f'"{each}"' for each in parts[2::3]] + [""])).lower()
+    parts = re.split(r"([\"'])(.*?)(\1|\Z)", text, flags=re.DOTALL)
+    code = [re.sub(r"\B[\s;]+|[\s;]+\B", "", re.sub(r"\b[\s;]+\b", " ", each)) for each in parts[::4]]
+    quoted = [f'"{each}"' if end else f'"{each}' for each, end in zip(parts[2::4], parts[3::4])]
+    return "".join(map("{}{}".format, code, quoted + [""])).lower()
 
 
 def scripts_of_vectors():

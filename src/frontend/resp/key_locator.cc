@@ -37,7 +37,7 @@ bool TellsItem(const RespCall& call) {
       return std::any_of(arguments.begin() + 3, arguments.end(),
                          [](std::string_view word) { return IsWord(word, "get"); });
     case Verb::kEval:
-      return OnlyReads(call.script) || call.script == RespScript::kCountInWindow ||
+      return OnlyReads(call.script) || CountsOneInWindow(call.script) ||
              call.script == RespScript::kAddInWindow ||
              call.script == RespScript::kAddInWindowForMs;
     default:

@@ -67,6 +67,15 @@ enum class RespScript : uint8_t {
   /// Adds 1 to a number that expires; if the key is absent or never expires, sets 1 for the
   /// first argument's milliseconds. Answers the number and the milliseconds that are left.
   kCountInWindow,
+  /// Does the same, for the second argument's milliseconds, which begin anew with each count where
+  /// the first argument is 1.
+  kCountInRenewableWindow,
+  /// Adds 1 to a number. It expires in the first argument's milliseconds where the sum is 1, and
+  /// where the third argument is `true` and the sum is more than the second one. Otherwise, where
+  /// the fourth argument is `true`, it expires in as many at the first sum that is more than the
+  /// second argument, and in twice as many at each one after that, at most in 2^53 - 1. Answers the
+  /// sum, and the milliseconds of the window that begins, or those that are left.
+  kCountInGrowingWindow,
   /// Answers what the key holds, or nil, and the milliseconds that are left; changes nothing.
   kReadWindow,
   /// Adds the first argument to a number, which expires in the second argument's seconds if it
@@ -79,6 +88,8 @@ enum class RespScript : uint8_t {
   /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 if the
   /// key is absent; changes nothing.
   kPeekWindow,
+  /// Does the same, but answers 0 milliseconds where the key never expires.
+  kPeekWindowThatEnds,
   /// Adds the second argument to a number, which expires in the first argument's seconds if the
   /// sum is what was added; answers the sum.
   kIncrAndExpire,
@@ -131,6 +142,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
   switch (script) {
     case RespScript::kReadWindow:
     case RespScript::kPeekWindow:
+    case RespScript::kPeekWindowThatEnds:
     case RespScript::kGetDel:
     case RespScript::kPersist:
       return 0;
@@ -150,6 +162,8 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kCompareAndSetIfThere:
     case RespScript::kFieldCompareAndSet:
       return 3;
+    case RespScript::kCountInGrowingWindow:
+      return 4;
     case RespScript::kNone:
     case RespScript::kExpireIfHeldInMs:
     case RespScript::kExpireIfHeldInS:
@@ -158,6 +172,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
     case RespScript::kSetIfAbsentForMs:
     case RespScript::kExtendOrAcquire:
     case RespScript::kSetIfEquals:
+    case RespScript::kCountInRenewableWindow:
     case RespScript::kAddInWindow:
     case RespScript::kAddInWindowForMs:
     case RespScript::kIncrAndExpire:
@@ -203,17 +218,25 @@ constexpr bool Swaps(RespScript script) {
          script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareAndSetIfThere ||
          script == RespScript::kCompareNumberAndSet;
 }
+/// Whether the script answers the number that counts in a window, and changes nothing.
+constexpr bool PeeksAtWindow(RespScript script) {
+  return script == RespScript::kPeekWindow || script == RespScript::kPeekWindowThatEnds;
+}
 /// Whether the script changes nothing.
 constexpr bool OnlyReads(RespScript script) {
   return script == RespScript::kTimeLeft || script == RespScript::kReadWindow ||
-         script == RespScript::kPeekWindow;
+         PeeksAtWindow(script);
+}
+/// Whether the script adds 1 to a number that expires, and answers the time that is left, too.
+constexpr bool CountsOneInWindow(RespScript script) {
+  return script == RespScript::kCountInWindow || script == RespScript::kCountInRenewableWindow ||
+         script == RespScript::kCountInGrowingWindow;
 }
 /// Whether the script counts in a number that expires.
 constexpr bool CountsInWindow(RespScript script) {
-  return script == RespScript::kCountInWindow || script == RespScript::kReadWindow ||
-         script == RespScript::kAddInWindow || script == RespScript::kIncrAndExpire ||
-         script == RespScript::kIncrAndExpireAtOne || script == RespScript::kAddInWindowForMs ||
-         script == RespScript::kPeekWindow;
+  return CountsOneInWindow(script) || PeeksAtWindow(script) || script == RespScript::kReadWindow ||
+         script == RespScript::kAddInWindow || script == RespScript::kAddInWindowForMs ||
+         script == RespScript::kIncrAndExpire || script == RespScript::kIncrAndExpireAtOne;
 }
 /// Whether the script neither makes nor deletes a key.
 constexpr bool OnlyUpdates(RespScript script) {

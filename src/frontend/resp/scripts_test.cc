@@ -60,6 +60,26 @@ TEST_F(RespTest, UluleLimiterCountsInWindowsThatMayHaveNoEnd) {
   EXPECT_EQ("-ERR value is not an integer or out of range\r\n", Ask(peek + "text"));
 }
 
+TEST_F(RespTest, RateLimitRedisBeginsItsWindowAnewIfItIsAskedTo) {
+  const std::string count =
+      "EVAL 'local windowMs = tonumber(ARGV[2]) local resetOnChange = ARGV[1] == \"1\" "
+      "local timeToExpire = redis.call(\"PTTL\", KEYS[1]) if timeToExpire <= 0 then "
+      "redis.call(\"SET\", KEYS[1], 1, \"PX\", windowMs) return { 1, windowMs } end "
+      "local totalHits = redis.call(\"INCR\", KEYS[1]) if resetOnChange then "
+      "redis.call(\"PEXPIRE\", KEYS[1], windowMs) timeToExpire = windowMs end "
+      "return { totalHits, timeToExpire }' 1 ";
+  EXPECT_EQ("*2\r\n:1\r\n:60000\r\n", Ask(count + "n 0 60000"));
+  const std::string reply = Ask(count + "n 0 900000"), begin = "*2\r\n:2\r\n:";
+  ASSERT_TRUE(reply.starts_with(begin)) << reply;
+  EXPECT_NEAR(60000, std::stol(reply.substr(begin.size())), 5000);
+  EXPECT_EQ(":60\r\n", Ask("TTL n"));
+  EXPECT_EQ("*2\r\n:3\r\n:900000\r\n", Ask(count + "n 1 900000"));
+  EXPECT_EQ(":900\r\n", Ask("TTL n"));
+  Ask("SET endless 7");
+  EXPECT_EQ("*2\r\n:1\r\n:60000\r\n", Ask(count + "endless 0 60000"));
+  EXPECT_EQ("-ERR the script has one key, and more arguments\r\n", Ask(count + "n 0"));
+}
+
 TEST_F(RespTest, ThrottledSetsWhereTheKeyHoldsWhatItHasRead) {
   const std::string swap =
       "EVAL 'local v = redis.call(\"get\", KEYS[1]) if v == false then "

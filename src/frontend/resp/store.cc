@@ -109,9 +109,10 @@ std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
   command.by = 1;
   if (OnlyReads(call.script)) return {};
-  if (call.script == RespScript::kCountInWindow) {
-    ParsePlainInteger(arguments[4], &command.window_ms);
-    return SetExpiry(call, arguments[4], /*is_seconds=*/false, /*is_moment=*/false, arena);
+  if (CountsOneInWindow(call.script)) {
+    const auto time = arguments[call.script == RespScript::kCountInRenewableWindow ? 5 : 4];
+    ParsePlainInteger(time, &command.window_ms);
+    return SetExpiry(call, time, /*is_seconds=*/false, /*is_moment=*/false, arena);
   }
   const bool is_last = call.script == RespScript::kIncrAndExpire;
   const bool is_seconds = is_last || call.script == RespScript::kAddInWindow;

@@ -1,5 +1,6 @@
 #include "frontend/resp/string_change.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -153,31 +154,55 @@ Decision RespStringChange::SetRange() {
   return Store(new_);
 }
 
-// If the number has no expiry, kCountInWindow begins anew, and kAddInWindow gives it one.
+// If the number has no expiry, rate-limit-redis begins anew, and kAddInWindow gives it one.
 Decision RespStringChange::CountInWindow() {
   const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
   if (script == RespScript::kReadWindow) return Decision::kKeep;
-  if (script == RespScript::kPeekWindow) {
-    if (!is_there_) left_ms_ = 0;
+  if (PeeksAtWindow(script)) {
+    const bool has_end = script == RespScript::kPeekWindowThatEnds;
+    if (!is_there_ || (has_end && left_ms_ < 0)) left_ms_ = 0;
     if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
     return Decision::kKeep;
   }
-  const bool begins = script == RespScript::kCountInWindow && left_ms_ <= 0;
+  const bool grows = script == RespScript::kCountInGrowingWindow;
+  const bool begins = CountsOneInWindow(script) && !grows && left_ms_ <= 0;
   int64_t now = 0;
   if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, command().by, &number_)) {
     return Decline("ERR increment or decrement would overflow");
   }
+  int64_t most = 0;
+  if (grows && !ParsePlainInteger(call_.arguments[5], &most)) return Decline(kNoInteger);
   new_ = std::to_string(number_);
   keeps_flags_ = !begins;
+  if (grows && number_ != 1 && number_ > most) return GrowWindow(most);
   if (!begins && !BeginsWindow()) return Store(new_);
   left_ms_ = command().window_ms;
   return left_ms_ > 0 ? Change(new_, Expires::kAt) : Store(new_);
 }
 
+// Lua computes with doubles: they hold the product exactly up to the largest one.
+Decision RespStringChange::GrowWindow(int64_t most) {
+  constexpr double kMsMax = 9007199254740991;
+  const bool renews = call_.arguments[6] == "true";
+  if (!renews && call_.arguments[7] != "true") return Store(new_);
+  const uint64_t doublings = static_cast<uint64_t>(number_) - static_cast<uint64_t>(most) - 1;
+  left_ms_ = command().window_ms;
+  if (!renews) {
+    const int exponent = static_cast<int>(std::min<uint64_t>(doublings, 64));
+    const double grown = std::ldexp(static_cast<double>(left_ms_), exponent);
+    left_ms_ = static_cast<int64_t>(std::min(grown, kMsMax));
+    at_ms_ = now_ms_ + left_ms_;
+  }
+  return Change(new_, Expires::kAt);
+}
+
 bool RespStringChange::BeginsWindow() const {
   switch (call_.script) {
+    case RespScript::kCountInRenewableWindow:
+      return call_.arguments[4] == "1";
+    case RespScript::kCountInGrowingWindow:
     case RespScript::kIncrAndExpire:
     case RespScript::kAddInWindowForMs:
       return number_ == command().by;
@@ -344,9 +369,12 @@ void AppendOfScript(resp::Version version, const RespCall& call, const RespStrin
                     base::Buffer& out) {
   switch (call.script) {
     case RespScript::kCountInWindow:
+    case RespScript::kCountInRenewableWindow:
+    case RespScript::kCountInGrowingWindow:
     case RespScript::kAddInWindow:
     case RespScript::kAddInWindowForMs:
     case RespScript::kPeekWindow:
+    case RespScript::kPeekWindowThatEnds:
       resp::AppendArray(2, &out);
       resp::AppendInteger(change.number(), &out);
       return resp::AppendInteger(change.left_ms(), &out);

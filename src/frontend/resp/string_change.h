@@ -51,6 +51,8 @@ class RespStringChange final : public model::RowEditor {
   /// Decides the scripts of locks if the string is the lock's token.
   model::Decision ChangeLock();
   model::Decision CountInWindow();
+  /// Decides kCountInGrowingWindow once its number is more than `most`.
+  model::Decision GrowWindow(int64_t most);
   /// Whether the number that CountInWindow has made gets a time of expiry.
   bool BeginsWindow() const;
   int64_t TimeLeftMs() const;

@@ -312,6 +312,7 @@ void RespFrontend::AnswerAlone(const RespCommand& command, RespArguments argumen
     settings_.info->AddRefused(command);
     return RejectItem(command.refusal, arena, item);
   }
+  if (out.view().starts_with("-NOTSERVED")) settings_.info->AddRefused(command);
   if (out.view().starts_with('-')) {
     if (item->error.ok()) item->error.code = ErrorCode::kCmd;
     RespWorkOf(*item).error = RespErrorOf(out.view());

@@ -197,6 +197,7 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
   } else if (IsWord(what, "tracking") && count == 3 && IsWord(arguments[2], "off")) {
     resp::AppendSimple("OK", &out);
   } else if ((IsWord(what, "tracking") && count > 2) || IsWord(what, "caching")) {
+    settings_.info->AddRefused(*FindRespCommand(arguments[0]));
     // Clients that were told OK would keep values that nobody tells them are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
   } else if (IsServed(what)) {

@@ -80,6 +80,22 @@ TEST_F(RespTest, RateLimitRedisBeginsItsWindowAnewIfItIsAskedTo) {
   EXPECT_EQ("-ERR the script has one key, and more arguments\r\n", Ask(count + "n 0"));
 }
 
+TEST_F(RespTest, InfoTellsWhichScriptsWereRefused) {
+  Ask("EVAL 'return 1' 0");
+  Ask("EVAL 'return 2' 0");
+  Ask("SCRIPT LOAD 'return 1'");
+  Ask("MULTI");
+  Ask("EVAL 'return 1' 0");
+  Ask("DISCARD");
+  Ask("EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0");
+  Ask("CLIENT TRACKING ON");
+  Ask("CLIENT TRACKING OFF");
+  const std::string info = Ask("INFO refused");
+  EXPECT_NE(std::string::npos,
+            info.find("\r\nrefused_client:1\r\nrefused_eval:3\r\nrefused_script:1\r\n"))
+      << info << "EVALSHA's client sends the text after it";
+}
+
 TEST_F(RespTest, ThrottledSetsWhereTheKeyHoldsWhatItHasRead) {
   const std::string swap =
       "EVAL 'local v = redis.call(\"get\", KEYS[1]) if v == false then "

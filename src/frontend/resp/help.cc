@@ -33,6 +33,7 @@ constexpr Help kHelp[] = {
      "SETINFO <LIB-NAME|LIB-VER> <value>\n    Name the client's library.\n"
      "SETNAME <name>\n    Name this connection.\n"
      "TRACKING OFF\n    Has no effect: there is no client tracking.\n"
+     "TRACKINGINFO\n    Off: there is no client tracking.\n"
      "UNBLOCK <id> [TIMEOUT|ERROR]\n    0: no client is ever blocked here.\n"},
     {"command",
      "(no subcommand)\n    All commands.\n"

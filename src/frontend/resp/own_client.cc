@@ -23,9 +23,9 @@ using exec::Item;
 namespace {
 
 bool IsServed(std::string_view subcommand) {
-  constexpr std::string_view kServed[] = {"id",       "getname",  "setname", "setinfo", "info",
-                                          "unblock",  "getredir", "list",    "kill",    "reply",
-                                          "no-evict", "no-touch", "tracking"};
+  constexpr std::string_view kServed[] = {
+      "id",   "getname", "setname", "setinfo",  "info",     "unblock",  "getredir",
+      "list", "kill",    "reply",   "no-evict", "no-touch", "tracking", "trackinginfo"};
   return std::any_of(std::begin(kServed), std::end(kServed),
                      [=](std::string_view name) { return IsWord(subcommand, name); });
 }
@@ -77,6 +77,18 @@ std::string LineOf(const RespClient& client) {
 bool ParseId(std::string_view text, uint64_t* id) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *id);
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *id > 0;
+}
+
+/// The reply to CLIENT TRACKINGINFO of a connection that has not asked for client-side caching.
+void AppendNoTracking(resp::Version version, base::Buffer& out) {
+  resp::AppendMap(3, version, &out);
+  resp::AppendBulk("flags", &out);
+  resp::AppendSet(1, version, &out);
+  resp::AppendBulk("off", &out);
+  resp::AppendBulk("redirect", &out);
+  resp::AppendInteger(-1, &out);
+  resp::AppendBulk("prefixes", &out);
+  resp::AppendArray(0, &out);
 }
 
 /// Which connections CLIENT KILL is to end.
@@ -192,6 +204,8 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
     resp::AppendInteger(0, &out);
   } else if (IsWord(what, "getredir") && count == 2) {
     resp::AppendInteger(-1, &out);  // Client-side caching is never tracked.
+  } else if (IsWord(what, "trackinginfo") && count == 2) {
+    AppendNoTracking(state.version, out);
   } else if (IsWord(what, "pause") || IsWord(what, "unpause")) {
     resp::AppendError("NOTSERVED clients are not paused: use SET GLOBAL read_only in SQL", &out);
   } else if (IsWord(what, "tracking") && count == 3 && IsWord(arguments[2], "off")) {

@@ -12,6 +12,8 @@ constexpr std::string_view kTypes = "NOTSERVED only rows as hashes, and strings,
 constexpr std::string_view kSubscribe =
     "NOTSERVED there is nothing to subscribe to: no message is passed on";
 constexpr std::string_view kKeysOnly = "NOTSERVED keys are neither moved nor dumped: use SQL";
+constexpr std::string_view kTakesFields =
+    "NOTSERVED a field is not read and deleted by one command: use MULTI with HGET and HDEL";
 constexpr std::string_view kFieldsExpire =
     "NOTSERVED a field is a column and does not expire alone: EXPIRE the key, or use HDEL";
 constexpr std::string_view kServer =
@@ -89,7 +91,7 @@ constexpr RespCommand kCommands[] = {
     {"hexpiretime", -1, Verb::kRefused, false, 0, 0, kFieldsExpire},
     {"hget", 3, Verb::kHGet, false, 1, 1},
     {"hgetall", 2, Verb::kHGetAll, false, 1, 1},
-    {"hgetdel", -5, Verb::kRefused, true, 1, 1, kFieldsExpire},
+    {"hgetdel", -5, Verb::kRefused, true, 1, 1, kTakesFields},
     {"hgetex", -5, Verb::kRefused, true, 1, 1, kFieldsExpire},
     {"hincrby", 4, Verb::kHIncrBy, true, 1, 1},
     {"hincrbyfloat", 4, Verb::kHIncrByFloat, true, 1, 1},

@@ -137,9 +137,10 @@ std::string_view WhyNotAsItIs(const RespCall& call, ErrorCode code) {
     return "NOTABLE the table has no primary key: add one, or name a unique index: "
            "schema.table@index:key";
   if (code != ErrorCode::kFld) return {};
-  // Every column of the index was there when it was opened. A client that names no column, or may
-  // name one that is absent, has made no mistake.
-  const bool names_columns = NamesFields(call.verb) && !TraitsOf(call.verb).may_lack_fields();
+  // Every column of the index was there when it was opened. A client that names no column, or reads
+  // one that may be absent, has made no mistake. (HDEL may have named a column of the key.)
+  const bool may_lack = TraitsOf(call.verb).may_lack_fields() && !call.request.is_write();
+  const bool names_columns = NamesFields(call.verb) && !may_lack;
   if (is_opened && !names_columns) return kColumnsChanged;
   if (call.scan != nullptr)
     return "NOTSERVED SCAN by an index over an expression: use another unique index, or SQL";

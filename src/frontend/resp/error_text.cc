@@ -128,7 +128,7 @@ std::string_view WhyTooLong(const RespCall& call) {
 
 /// What a client is told of a call for a row that the engine refuses: its table is not as the call
 /// needs it. Empty: the engine's error says it all.
-std::string_view WhyNotAsItIs(const RespCall& call, ErrorCode code) {
+std::string_view WhyTableDoesNotFit(const RespCall& call, ErrorCode code) {
   if (call.is_string) return {};
   const bool is_opened = call.index != nullptr;
   if (code == ErrorCode::kSequence && is_opened && call.request.edit.may_insert)
@@ -250,7 +250,7 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
       call != nullptr && (call->verb == RespVerb::kWatch || call->verb == RespVerb::kWatched);
   if (is_watch && error.code == ErrorCode::kFld) return std::string(kColumnsChanged);
   if (call != nullptr && work.wrong.empty()) {
-    const std::string_view why = WhyNotAsItIs(*call, error.code);
+    const std::string_view why = WhyTableDoesNotFit(*call, error.code);
     if (!why.empty()) return std::string(why);
   }
   const bool is_of_store = call != nullptr && IsOfStore(*call);

@@ -106,7 +106,7 @@ void Snapshot::MakeKeyspaces() {
 }
 
 Catalog::Catalog(std::function<void(const std::string&)> log)
-    : log_(std::move(log)), read_ms_(kNotYet), checked_ms_(kNotYet) {
+    : log_(std::move(log)), tried_ms_(kNotYet), read_ms_(kNotYet), checked_ms_(kNotYet) {
   auto none = std::make_shared<Snapshot>();
   none->config.problem = "the mapping tables have not been read yet";
   current_ = std::move(none);
@@ -118,12 +118,15 @@ std::shared_ptr<const Snapshot> Catalog::current() const {
 }
 
 void Catalog::Refresh(engine::Session& session) {
-  if (version() == 0) return RefreshNow(session);
   const int64_t now_ms = base::CoarseNowMs();
-  const bool is_stale = IsStale(now_ms);
-  const int64_t age_ms_max = is_stale ? kStaleAgeMsMax : model::kMappingAgeMsMax;
-  if (now_ms - read_ms_.load(std::memory_order_relaxed) < age_ms_max) return;
-  if (!refresh_mutex_.TryLock()) return;
+  const int64_t age_ms_max = IsStale(now_ms) ? kStaleAgeMsMax : model::kMappingAgeMsMax;
+  const bool is_due = now_ms - tried_ms_.load(std::memory_order_relaxed) >= age_ms_max;
+  if (version() == 0) {
+    if (is_due) return RefreshNow(session);
+    const base::MutexLock lock(refresh_mutex_);  // A read that is under way is waited for.
+    return;
+  }
+  if (!is_due || !refresh_mutex_.TryLock()) return;
   const base::MutexLock lock(refresh_mutex_, std::adopt_lock);
   Read(session, now_ms);
 }
@@ -147,6 +150,7 @@ void Catalog::RefreshNow(engine::Session& session) {
 
 void Catalog::Read(engine::Session& session, int64_t now_ms) {
   reads_begun_.fetch_add(1, std::memory_order_relaxed);
+  tried_ms_.store(now_ms, std::memory_order_relaxed);
   const std::shared_ptr<const Snapshot> old = current();
   auto made = std::make_shared<Snapshot>();
   // If the tables cannot be read now, nothing changes.

@@ -8,7 +8,9 @@
 // after it, or later; a change of the mapped tables themselves, after kTableAgeMsMax. A request
 // that meets a table which has changed since its container was made fails (IndexPin), and makes the
 // next Refresh look at all tables.
-// Threads: all; one at a time reads the tables, others go on with the current snapshot.
+// Threads: all; one at a time reads the tables. Others go on with the current snapshot, but wait
+// for
+//          the first read.
 // Errors: a definition that is wrong disables only its container, and is logged once; the log gets
 //         at most 100 lines a minute.
 #pragma once
@@ -102,7 +104,8 @@ class Catalog {
   void Log(const std::string& line) REQUIRES(refresh_mutex_);
 
   const std::function<void(const std::string&)> log_;
-  std::atomic<int64_t> read_ms_;  ///< When the mapping tables were read.
+  std::atomic<int64_t> tried_ms_;  ///< When the last read of the mapping tables began.
+  std::atomic<int64_t> read_ms_;   ///< When the last read that has succeeded began.
   std::atomic<bool> expects_containers_{false};
   std::atomic<bool> follows_store_{false};
   std::atomic<bool> is_stale_{false};

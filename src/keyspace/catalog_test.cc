@@ -394,6 +394,20 @@ TEST_F(CatalogTest, ATableThatCannotBeOpenedNowStaysAsItWasRead) {
   }
 }
 
+// Every turn of every worker calls Refresh.
+TEST_F(CatalogTest, ATableThatCannotBeOpenedIsNotTriedInEachTurn) {
+  store_.SetHook([](const engine::fake::Call& call) {
+    return call.kind == engine::fake::Call::Kind::kOpenIndex
+               ? engine::Outcome::Of(model::Error::CannotOpen(24))
+               : engine::Outcome();
+  });
+  const uint64_t before = store_.calls(engine::fake::Call::Kind::kOpenIndex);
+  for (int i = 0; i < 1000; ++i) catalog_.Refresh(session_);
+  const uint64_t tried = store_.calls(engine::fake::Call::Kind::kOpenIndex) - before;
+  EXPECT_GE(tried, 1u);
+  EXPECT_LT(tried, 500u);
+}
+
 TEST_F(CatalogTest, TheLogSaysThatATableOfKeyspacesLacksColumns) {
   Define({});
   store_.CreateTable({"rowsocket.keyspaces", {"prefix", "kind"}, {{"PRIMARY", {0}}}});

@@ -81,10 +81,10 @@ Outcome Open(engine::Session& session, const MappingTable& table,
                            index);
 }
 
-/// Whether a failure to open a mapping table leaves open what it holds: TellsNothing, or the server
-/// cannot open it now, because it lacks memory or files, for instance. The rows of a table that
-/// nobody can read must not count as deleted: requests would go to other tables.
-bool LeavesOpen(const Outcome& outcome) {
+/// Whether a failure to open a mapping table says nothing about its rows: it is locked
+/// (TellsNothing), or the server cannot open it now, because it lacks memory or files, for
+/// instance. Its rows must not count as deleted: requests would go to other tables.
+bool SaysNothingOfRows(const Outcome& outcome) {
   const bool cannot_open =
       outcome.error.code == ErrorCode::kOpenTable && !model::IsNoTable(outcome.error);
   return TellsNothing(outcome) || cannot_open;
@@ -104,7 +104,7 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
 }
 
 /// Drops the rows beyond the limit. REQUIRES: the first column gives the order of the rows.
-void LeaveOut(const MappingTable& table, std::vector<Row>* rows, std::string* left_out) {
+void DropBeyondLimit(const MappingTable& table, std::vector<Row>* rows, std::string* left_out) {
   if (rows->size() <= model::kContainersMax) return;
   rows->resize(model::kContainersMax);
   *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
@@ -112,8 +112,9 @@ void LeaveOut(const MappingTable& table, std::vector<Row>* rows, std::string* le
                rows->back().front() + "' are not served";
 }
 
-/// Notes that a mapping table exists, and is not as its script makes it.
-void LeaveOutAll(const MappingTable& table, const model::Error& error, std::string* left_out) {
+/// Notes in `*left_out` that none of the table's rows counts, because the table is not as its
+/// script makes it.
+void NoteUnreadable(const MappingTable& table, const model::Error& error, std::string* left_out) {
   *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
                " cannot be read (" + std::string(model::Name(error.code)) +
                "): none of its rows counts";
@@ -196,7 +197,7 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   std::shared_ptr<engine::Index> containers, policies, options, keyspaces;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
-  if (LeavesOpen(opened)) return opened;
+  if (SaysNothingOfRows(opened)) return opened;
   if (!opened.ok()) {
     read.problem = "innodb_memcache.containers cannot be read (" +
                    std::string(model::Name(opened.error.code)) +
@@ -209,9 +210,9 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     Outcome outcome = Open(session, *table, index);
     if (table == &KeyspaceTable() && outcome.error.code == ErrorCode::kFld)
       outcome = Open(session, KeyspaceTableWithoutExpiry(), index);
-    if (LeavesOpen(outcome)) return outcome;
+    if (SaysNothingOfRows(outcome)) return outcome;
     if (!outcome.ok() && !model::IsNoTable(outcome.error))
-      LeaveOutAll(*table, outcome.error, &read.left_out);
+      NoteUnreadable(*table, outcome.error, &read.left_out);
   }
   session.BeginTurn(false);
   std::vector<Row> container_rows, policy_rows, option_rows, keyspace_rows;
@@ -225,9 +226,9 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
   }
   const Outcome committed = session.Commit();
   if (!outcome.ok() || !committed.ok()) return outcome.ok() ? committed : outcome;
-  LeaveOut(Containers(), &container_rows, &read.left_out);
-  LeaveOut(ConfigOptions(), &option_rows, &read.left_out);
-  LeaveOut(KeyspaceTable(), &keyspace_rows, &read.left_out);
+  DropBeyondLimit(Containers(), &container_rows, &read.left_out);
+  DropBeyondLimit(ConfigOptions(), &option_rows, &read.left_out);
+  DropBeyondLimit(KeyspaceTable(), &keyspace_rows, &read.left_out);
   TakeContainers(container_rows, &read.containers);
   TakePolicies(policy_rows, &read.options);
   for (const Row& row : option_rows) TakeOption(row[0], row[1], &read.options);

@@ -154,11 +154,12 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   const std::shared_ptr<const Snapshot> old = current();
   auto made = std::make_shared<Snapshot>();
   // If the tables cannot be read now, nothing changes.
-  const engine::Outcome outcome = ReadConfig(session, &made->config);
+  std::string unopened;
+  const engine::Outcome outcome = ReadConfig(session, &made->config, &unopened);
   const bool cannot_open = outcome.error.code == model::ErrorCode::kOpenTable;
   if (cannot_open && !std::exchange(cannot_open_, true))
-    Log("a mapping table cannot be opened (error " + std::to_string(outcome.error.number) +
-        "): what was read before still counts");
+    Log(unopened + " cannot be opened (error " + std::to_string(outcome.error.number) +
+        "): what was read of the mapping tables before still counts");
   if (!outcome.ok()) return;
   cannot_open_ = false;
   read_ms_.store(now_ms, std::memory_order_relaxed);

@@ -75,6 +75,10 @@ const MappingTable& KeyspaceTableWithoutExpiry() {
   return table;
 }
 
+std::string NameOf(const MappingTable& table) {
+  return std::string(table.schema) + "." + table.name;
+}
+
 Outcome Open(engine::Session& session, const MappingTable& table,
              std::shared_ptr<engine::Index>* index) {
   return session.OpenIndex({std::string(table.schema), table.name, "PRIMARY", table.columns, {}},
@@ -107,17 +111,16 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
 void DropBeyondLimit(const MappingTable& table, std::vector<Row>* rows, std::string* left_out) {
   if (rows->size() <= model::kContainersMax) return;
   rows->resize(model::kContainersMax);
-  *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
-               " has more than " + std::to_string(model::kContainersMax) + " rows: those after '" +
+  *left_out += (left_out->empty() ? "" : "; ") + NameOf(table) + " has more than " +
+               std::to_string(model::kContainersMax) + " rows: those after '" +
                rows->back().front() + "' are not served";
 }
 
 /// Notes in `*left_out` that none of the table's rows counts, because the table is not as its
 /// script makes it.
 void NoteUnreadable(const MappingTable& table, const model::Error& error, std::string* left_out) {
-  *left_out += (left_out->empty() ? "" : "; ") + std::string(table.schema) + "." + table.name +
-               " cannot be read (" + std::string(model::Name(error.code)) +
-               "): none of its rows counts";
+  *left_out += (left_out->empty() ? "" : "; ") + NameOf(table) + " cannot be read (" +
+               std::string(model::Name(error.code)) + "): none of its rows counts";
 }
 
 std::string RefusalOf(const std::string& policy, const std::string& verb, Options* options) {
@@ -193,10 +196,11 @@ std::vector<std::string> SplitNames(std::string_view text, std::string_view sepa
   return names;
 }
 
-Outcome ReadConfig(engine::Session& session, Config* config) {
+Outcome ReadConfig(engine::Session& session, Config* config, std::string* unopened) {
   std::shared_ptr<engine::Index> containers, policies, options, keyspaces;
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
+  *unopened = NameOf(Containers());
   if (SaysNothingOfRows(opened)) return opened;
   if (!opened.ok()) {
     read.problem = "innodb_memcache.containers cannot be read (" +
@@ -210,10 +214,12 @@ Outcome ReadConfig(engine::Session& session, Config* config) {
     Outcome outcome = Open(session, *table, index);
     if (table == &KeyspaceTable() && outcome.error.code == ErrorCode::kFld)
       outcome = Open(session, KeyspaceTableWithoutExpiry(), index);
+    *unopened = NameOf(*table);
     if (SaysNothingOfRows(outcome)) return outcome;
     if (!outcome.ok() && !model::IsNoTable(outcome.error))
       NoteUnreadable(*table, outcome.error, &read.left_out);
   }
+  unopened->clear();
   session.BeginTurn(false);
   std::vector<Row> container_rows, policy_rows, option_rows, keyspace_rows;
   Outcome outcome = ReadAll(session, containers, &container_rows);

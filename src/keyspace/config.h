@@ -96,7 +96,7 @@ inline bool TellsNothing(const engine::Outcome& outcome) {
 std::vector<std::string> SplitNames(std::string_view text, std::string_view separators);
 
 /// Reads the mapping tables. REQUIRES: no turn is open. An outcome that is not ok leaves `*config`
-/// as it was.
-engine::Outcome ReadConfig(engine::Session& session, Config* config);
+/// as it was. `*unopened`: the table that could not be opened; empty: none.
+engine::Outcome ReadConfig(engine::Session& session, Config* config, std::string* unopened);
 
 }  // namespace rowsocket::keyspace

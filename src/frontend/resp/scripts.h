@@ -67,8 +67,9 @@ enum class RespScript : uint8_t {
   /// Adds 1 to a number that expires; if the key is absent or never expires, sets 1 for the
   /// first argument's milliseconds. Answers the number and the milliseconds that are left.
   kCountInWindow,
-  /// Does the same, for the second argument's milliseconds, which begin anew with each count where
-  /// the first argument is 1.
+  /// Adds 1 to a number that expires; if the key is absent or never expires, sets 1 for the
+  /// second argument's milliseconds, which begin anew with each count if the first argument is 1.
+  /// Answers the number and the milliseconds that are left.
   kCountInRenewableWindow,
   /// Adds 1 to a number. It expires in the first argument's milliseconds where the sum is 1, and
   /// where the third argument is `true` and the sum is more than the second one. Otherwise, where
@@ -88,7 +89,8 @@ enum class RespScript : uint8_t {
   /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 if the
   /// key is absent; changes nothing.
   kPeekWindow,
-  /// Does the same, but answers 0 milliseconds where the key never expires.
+  /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 if the
+  /// key is absent, 0 milliseconds if it never expires; changes nothing.
   kPeekWindowThatEnds,
   /// Adds the second argument to a number, which expires in the first argument's seconds if the
   /// sum is what was added; answers the sum.
@@ -281,9 +283,9 @@ class RespScripts {
   std::deque<std::string> order_ GUARDED_BY(mutex_);  ///< The keys of known_, oldest first.
 };
 
-/// NormalScript: the text as it is compared. Sha1: the SHA-1 of a text in lower case hexadecimal
-/// digits.
+/// The text of a script as it is compared with known ones.
 std::string NormalScript(std::string_view text);
+/// The SHA-1 of a text, in lower case hexadecimal digits.
 std::string Sha1(std::string_view text);
 
 }  // namespace rowsocket::frontend

@@ -182,7 +182,7 @@ Decision RespStringChange::CountInWindow() {
   return left_ms_ > 0 ? Change(new_, Expires::kAt) : Store(new_);
 }
 
-// Lua computes with doubles: they hold the product exactly up to the largest one.
+// The script computes the time as a double, which is exact up to 2^53 - 1 (kMsMax).
 Decision RespStringChange::GrowWindow(int64_t most) {
   constexpr double kMsMax = 9007199254740991;
   const bool renews = call_.arguments[6] == "true";

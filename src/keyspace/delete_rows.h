@@ -10,7 +10,8 @@
 
 namespace rowsocket::keyspace {
 
-/// The request by which the executor, and the check of rights, know that all rows are deleted.
+/// A request that stands for the deletion of all rows: the frontend gives it to the turn, and
+/// MayExecute judges it.
 model::Request DeleteRowsRequest();
 
 /// Commits the turn, or rolls it back if its work has failed. False: none of its changes lasts.

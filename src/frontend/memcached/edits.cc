@@ -307,7 +307,7 @@ Outcome ExecuteEdit(MemcachedShared& shared, MemcachedWork& work, model::Request
     // as absent all the same.
     const bool stays = editor.only_cleans_up() && IsRefused(outcome);
     if (!outcome.ok() && !stays) return FailAfter(all, outcome);
-    // Counted even so: a command may name an expired item that cannot be deleted again and again.
+    // The bytes count although the row stays: a command may name such an item many times.
     bytes_read += editor.bytes_read();
     if (bytes_read > BytesReadMax(shared)) {
       work.failure = kReadsTooMuch;

@@ -1,7 +1,8 @@
 // The meaning of the error numbers of a server and its storage engines that a request can meet, in
 // words for clients.
 //
-// Threads: constant data. Source of the numbers: include/my_base.h (HA_ERR_*) and the servers' own
+// Threads: constant data.
+// Source of the numbers: include/my_base.h (HA_ERR_*) and the servers' own
 // error lists (ER_*).
 #pragma once
 

@@ -1,6 +1,7 @@
 // The exptime of the memcached protocol.
 //
-// Threads: pure functions. Source: memcached's doc/protocol.txt, "Expiration times".
+// Threads: pure functions.
+// Source: memcached's doc/protocol.txt, "Expiration times".
 #pragma once
 
 #include "keyspace/time.h"

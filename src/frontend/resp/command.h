@@ -1,7 +1,8 @@
 // The commands of Redis that this library knows: how many arguments each takes, which of them are
 // keys, and what it does.
 //
-// Threads: constant data. Source of names and shapes: https://redis.io/docs/latest/commands/.
+// Threads: constant data.
+// Source of names and shapes: https://redis.io/docs/latest/commands/.
 #pragma once
 
 #include <cstdint>

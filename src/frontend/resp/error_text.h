@@ -1,6 +1,6 @@
 // The text of an error for a client, with the prefix by which clients tell errors apart.
 //
-// Threads: const, any.
+// Threads: any; the functions keep nothing.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Commands on rows: a row is a hash whose fields are its columns. NULL is an absent field; the
 // key's columns are no fields.
 //
-// Threads: const, any.
+// Threads: any; the functions keep nothing.
 // Errors: outcomes of the engine; RespWork::wrong for errors that it does not have.
 #pragma once
 

@@ -9,8 +9,8 @@
 // last key; nor is an index on a prefix of a column, because whole values, of any length, would be
 // read.
 //
-// Threads: const, any.
-// Errors: as rows.h.
+// Threads: any; nothing is kept but the port's cursors, which have a lock.
+// Errors: as in rows.h.
 // Limits: kRespScanRowsMax rows of one command, and fewer for a SCAN with a long pattern
 //         (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is
 //         refused; kRespScannedBytesMax bytes of their keys.

@@ -2,8 +2,8 @@
 // that name no table of the server.
 //
 // An expired row counts as absent; the housekeeper removes it (keyspace/housekeeper.h).
-// Threads: const, any.
-// Errors: as rows.h.
+// Threads: any; the functions keep nothing.
+// Errors: as in rows.h.
 #pragma once
 
 #include "base/buffer.h"

@@ -9,8 +9,8 @@
 // cannot fail; here the table may be locked. A client that sends an EXEC before it has the reply to
 // its WATCH relies on the watch, so that the EXEC after a WATCH that has failed is refused
 // (kRespWatchFailed).
-// Threads: const, any.
-// Errors: as rows.h.
+// Threads: any; the functions keep nothing.
+// Errors: as in rows.h.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // Writes replies of RESP2 and RESP3.
 //
 // Threads: none of their own.
-// Lifetime: no argument is kept. Errors of replies are one line: bytes that would end the line are
-// replaced.
+// Lifetime: no argument is kept.
+// Errors of replies are one line: bytes that would end the line are replaced.
 #pragma once
 
 #include <cstddef>

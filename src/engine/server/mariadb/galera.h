@@ -3,7 +3,8 @@
 // Flow, as a grammar: JoinGalera { turn } LeaveGalera, where a turn calls AppendChildren and
 // CollectsRowEvents. If there is no cluster each call is one look at a flag.
 //
-// Threads: the session's own. Source of the order of calls: as in cluster.h.
+// Threads: the session's own.
+// Source of the order of calls: as in cluster.h.
 #pragma once
 
 #include "api.h"

@@ -71,7 +71,7 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
         decision = Join();
         break;
       case VerbKind::kCount:
-        decision = Add();
+        decision = ChangeNumber();
         break;
       case VerbKind::kDelete:
         decision = Remove();
@@ -190,7 +190,7 @@ Decision MemcachedEditor::Join() {
   return WriteValue(joined.view(), Result::kStored);
 }
 
-Decision MemcachedEditor::Add() {
+Decision MemcachedEditor::ChangeNumber() {
   if (!is_there_) {
     if (!command_.creates) return LeaveRow(Result::kNotFound);
     number_ = command_.initial;

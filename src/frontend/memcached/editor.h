@@ -85,7 +85,7 @@ class MemcachedEditor final : public model::RowEditor {
   model::Decision Store();
   model::Decision StoreStale();
   model::Decision Join();
-  model::Decision Add();
+  model::Decision ChangeNumber();
   model::Decision Remove();
   model::Decision Touch();
   model::Decision GetOrCreate();

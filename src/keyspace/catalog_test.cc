@@ -159,15 +159,15 @@ TEST_F(CatalogTest, WithoutADefaultTheFirstContainerIsUsed) {
 
 TEST_F(CatalogTest, TheLogIsToldOfRowsThatAreTooMany) {
   std::vector<Row> rows;
-  for (uint32_t i = 0; i < model::kContainersMax; ++i)
+  for (uint32_t i = 0; i < model::kMappingRowsMax; ++i)
     rows.push_back(Demo("c" + std::to_string(1000 + i)));
   Define(rows);
-  EXPECT_EQ(size_t{model::kContainersMax}, Read()->containers.size());
+  EXPECT_EQ(size_t{model::kMappingRowsMax}, Read()->containers.size());
   EXPECT_TRUE(log_.empty());
   rows.push_back(Demo("d"));
   Define(rows);
   const auto snapshot = Read();
-  EXPECT_EQ(size_t{model::kContainersMax}, snapshot->containers.size());
+  EXPECT_EQ(size_t{model::kMappingRowsMax}, snapshot->containers.size());
   EXPECT_EQ(nullptr, snapshot->Find("d"));
   const std::string told =
       "innodb_memcache.containers has more than 1000 rows: those after 'c1999' are not served";

@@ -100,7 +100,7 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
   if (index == nullptr) return {};
   model::Request request;
   request.find.op = model::CompareOp::kGe;
-  request.find.limit = model::kContainersMax + 1;
+  request.find.limit = model::kMappingRowsMax + 1;
   Rows sink(index->columns());
   const Outcome outcome = session.Execute(*index, request, sink);
   if (outcome.ok()) *rows = std::move(sink.rows);
@@ -109,10 +109,10 @@ Outcome ReadAll(engine::Session& session, const std::shared_ptr<engine::Index>& 
 
 /// Drops the rows beyond the limit. REQUIRES: the first column gives the order of the rows.
 void DropBeyondLimit(const MappingTable& table, std::vector<Row>* rows, std::string* left_out) {
-  if (rows->size() <= model::kContainersMax) return;
-  rows->resize(model::kContainersMax);
+  if (rows->size() <= model::kMappingRowsMax) return;
+  rows->resize(model::kMappingRowsMax);
   *left_out += (left_out->empty() ? "" : "; ") + NameOf(table) + " has more than " +
-               std::to_string(model::kContainersMax) + " rows: those after '" +
+               std::to_string(model::kMappingRowsMax) + " rows: those after '" +
                rows->back().front() + "' are not served";
 }
 

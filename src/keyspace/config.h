@@ -2,7 +2,7 @@
 //
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
 // Threads: the session's.
-// Limits: kContainersMax rows of each table; Config says if there are more.
+// Limits: kMappingRowsMax rows of each table; Config says if there are more.
 // Errors: tables that cannot be read give a Config with a problem, and no error; busy when another
 // session locks them.
 #pragma once

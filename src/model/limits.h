@@ -283,7 +283,7 @@ inline constexpr uint64_t kTokenPurgePauseS = 10;
 // (src/keyspace).
 
 /// Rows that are read of each of the mapping tables.
-inline constexpr uint32_t kContainersMax = 1000;
+inline constexpr uint32_t kMappingRowsMax = 1000;
 /// Value columns of one container.
 inline constexpr uint32_t kContainerValuesMax = 64;
 /// Time until a change of the mapping tables is seen.

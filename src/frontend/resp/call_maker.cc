@@ -55,19 +55,19 @@ size_t ArgumentsOfKey(const RespCommand& command) {
   return TraitsOf(command.verb).has_pairs() ? 2 : 1;
 }
 
-/// How many keys a command has, of which each becomes a call. 0: it is refused, because of
-/// `*error`. `calls`: those that the commands before it in a transaction have.
-size_t CountCallKeys(const RespCommand& command, RespArguments arguments, size_t calls,
-                     std::string* error) {
+/// Counts the keys of a command, of which each becomes a call. False: the command is refused,
+/// because of `*error`. `calls`: those that the commands before it in a transaction have.
+bool CountCallKeys(const RespCommand& command, RespArguments arguments, size_t calls, size_t* keys,
+                   std::string* error) {
   const size_t step = ArgumentsOfKey(command);
   if (arguments.size() % step == 0 && step == 2) {
     *error = RespWrongCount(command.name);
-    return 0;
+    return false;
   }
-  const size_t keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
-  if (calls + keys <= model::kRespUnitKeysMax) return keys;
+  *keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
+  if (calls + *keys <= model::kRespUnitKeysMax) return true;
   *error = TooManyKeys();
-  return 0;
+  return false;
 }
 
 /// Whether the command names more fields than an index is opened with.
@@ -96,8 +96,8 @@ std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArgument
     return CopyCalls(calls, arena);
   }
   if (!locator_.KnowsKeyspaces(error)) return {};
-  const size_t keys = CountCallKeys(command, arguments, 0, error);
-  if (keys == 0) return {};
+  size_t keys = 0;
+  if (!CountCallKeys(command, arguments, 0, &keys, error)) return {};
   const std::span<RespCall> calls = arena.Allocate<RespCall>(keys);
   return MakeForKeys(command, arguments, may_name_tables, arena, calls, error)
              ? calls
@@ -127,8 +127,8 @@ bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, boo
     return AddScript(command, arguments, may_name_tables, arena, calls, error);
   if (IsMoveVerb(command.verb))
     return AddMove(command, arguments, may_name_tables, arena, calls, error);
-  const size_t keys = CountCallKeys(command, arguments, calls->size(), error);
-  if (keys == 0) return false;
+  size_t keys = 0;
+  if (!CountCallKeys(command, arguments, calls->size(), &keys, error)) return false;
   calls->resize(calls->size() + keys);
   return MakeForKeys(command, arguments, may_name_tables, arena, std::span(*calls).last(keys),
                      error);

@@ -90,6 +90,7 @@ void MarkRepeated(std::span<RespCall> calls, base::Arena& arena) {
 std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArguments arguments,
                                         bool may_name_tables, base::Arena& arena,
                                         std::string* error) const {
+  error->clear();
   if (!HasCallForEachKey(command)) {
     std::vector<RespCall> calls;
     if (!Add(command, arguments, may_name_tables, arena, &calls, error)) return {};
@@ -113,6 +114,7 @@ std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& aren
 bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                         base::Arena& arena, std::vector<RespCall>* calls,
                         std::string* error) const {
+  error->clear();
   if (!locator_.KnowsKeyspaces(error)) return false;
   if (NamesManyKeys(command.verb)) {
     RespCall& call = calls->emplace_back();

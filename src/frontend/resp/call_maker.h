@@ -28,13 +28,13 @@ class RespCallMaker {
   RespCallMaker(const RespSettings& settings, const RespState& state, const RespKeyLocator& locator)
       : settings_(settings), state_(state), locator_(locator) {}
 
-  // `may_name_tables`: the client may know the names of tables. A text that `*error` has before the
-  // call refuses nothing, and may stay; callers that look afterwards whether it is empty have to
-  // empty it first.
-  /// Makes the calls of a command that is no part of a transaction. None: `*error` says why.
+  // `may_name_tables`: the client may know the names of tables.
+  /// Makes the calls of a command that is no part of a transaction. None: `*error` says why;
+  /// otherwise it is empty.
   std::span<RespCall> Make(const RespCommand& command, RespArguments arguments,
                            bool may_name_tables, base::Arena& arena, std::string* error) const;
-  /// Adds the calls of a command to those of others. False: `*error` says why not.
+  /// Adds the calls of a command to those of others. False: `*error` says why not; otherwise it is
+  /// empty.
   bool Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
            base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 

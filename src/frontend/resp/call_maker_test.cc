@@ -67,7 +67,7 @@ TEST_F(RespCallMakerTest, ACommandThatIsWrongHasNoCalls) {
   EXPECT_EQ("ERR DB index is out of range", error_);
 }
 
-TEST_F(RespCallMakerTest, ATextThatWasThereBeforeRefusesNoCommand) {
+TEST_F(RespCallMakerTest, ATextThatWasThereBeforeIsGone) {
   const std::vector<std::vector<std::string_view>> commands = {
       {"rename", "a", "b"}, {"copy", "a", "b"}, {"mget", "a", "b"}, {"get", "a"}};
   for (const auto& words : commands) {
@@ -76,6 +76,7 @@ TEST_F(RespCallMakerTest, ATextThatWasThereBeforeRefusesNoCommand) {
     EXPECT_TRUE(maker_.Add(*FindRespCommand(words[0]), words, /*may_name_tables=*/true, arena_,
                            &calls, &error))
         << words[0] << ": " << error;
+    EXPECT_EQ("", error) << words[0];
   }
 }
 

@@ -134,7 +134,8 @@ def test_a_write_that_is_refused_for_now_says_why(make_server):
     sql.run("LOCK TABLES shop.product WRITE")
     locked = "READONLY not done: the table was locked for longer than resp_wrlock_timeout"
     assert client.ask(*take) == Error(locked)
-    assert client.transaction(take) == Error("EXECABORT undone: " + locked)
+    refused = client.transaction(take)
+    assert refused.startswith("EXECABORT nothing was done: ") and refused.endswith(locked.removeprefix("READONLY")), refused
     sql.run("UNLOCK TABLES")
     states = [("SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF")]
     if is_mysql():

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import socket
 import sys
 import threading
@@ -311,6 +312,49 @@ def test_another_users_listener_does_not_hear_the_secret(tmp_path, root, name, m
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
     assert sees in seen and all(b"secret" not in each for each in heard_)
+
+
+def test_who_has_accepted_hears_the_secret_or_not(monkeypatch, another_user):
+    """The listener of another user is gone once it has accepted, and the server has taken its port."""
+    proc_lines = listeners.read_lines
+
+    def lines_of_the_server(path):
+        return [re.sub(r"( 0A (?:\S+ +){3})\d+", r"\g<1>0", line) for line in proc_lines(path)]
+
+    with another_user(lambda: listen(("127.0.0.1", 0))) as listener, socket.socket() as connection:
+        connection.connect(listener.getsockname())
+        assert not listeners.may_hear_secret(connection, {0}), "it waits to be accepted"
+        with another_user(listener.accept)[0]:
+            monkeypatch.setattr(listeners, "read_lines", lines_of_the_server)
+            assert not listeners.may_hear_secret(connection, {0})
+
+
+def test_a_connection_that_waits_is_of_those_who_listen(monkeypatch):
+    """Some kernels say that root has a connection that nobody has accepted yet."""
+    proc_lines = listeners.read_lines
+    monkeypatch.setattr(listeners, "read_lines", lambda path: [
+        re.sub(r"( 0A (?:\S+ +){3})\d+", r"\g<1>4242", re.sub(r"( 01 (?:\S+ +){3})\d+( +\d+ 0 )", r"\g<1>0\2", line))
+        for line in proc_lines(path)])
+    with listen(("127.0.0.1", 0)) as listener, socket.socket() as connection:
+        connection.connect(listener.getsockname())
+        assert listeners.users_of_the_other_end(connection) == {4242}
+        with listener.accept()[0]:
+            assert listeners.users_of_the_other_end(connection) == {4242, os.geteuid()}
+
+
+@pytest.mark.parametrize("family,bound,asked", [
+    (socket.AF_INET, "127.0.0.1", "127.0.0.1"), (socket.AF_INET6, "::1", "::1"), (socket.AF_INET6, "::", "127.0.0.1")])
+def test_the_other_end_is_found_in_either_table(family, bound, asked):
+    with socket.socket(family) as listener, socket.socket(socket.AF_INET6 if ":" in asked else socket.AF_INET) as connection:
+        try:
+            listener.bind((bound, 0))
+        except OSError as error:
+            pytest.skip(f"no IPv6 here: {error}")
+        listener.listen()
+        connection.connect((asked, listener.getsockname()[1]))
+        with listener.accept()[0]:
+            listener.close()
+            assert listeners.users_of_the_other_end(connection) == {os.geteuid()}
 
 
 def test_another_program_does_not_hear_the_secret(root, name, monkeypatch):

@@ -1,5 +1,6 @@
 """What the ports and UNIX sockets of a server answer, and what their clients see."""
 import dataclasses
+import ipaddress
 import os
 import pathlib
 import pwd
@@ -26,7 +27,11 @@ QUESTIONS = {
 SECRET_START = b"A\t1\t"
 # Asked in the place of a question with a secret, because HandlerSocket answers it before the secret is sent.
 WITHOUT_SECRET = (b"H\tread\n", rb"[01]\t1(\n|\tunavailable)")
-LISTENS = "0A"  # The state of a socket in /proc/net/tcp.
+# States of a socket in /proc/net/tcp.
+LISTENS = "0A"
+CONNECTED = ("01", "03")  # Until the last packet of the handshake is taken, the end of the one who listens has 03.
+NOT_ACCEPTED = "0"  # The inode there of a connection that waits to be accepted, whose user means nothing.
+IPV4_MAPPED = bytes(10) + b"\xff\xff"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,14 +62,29 @@ def trusted_users(options):
     return users
 
 
-def listening_users(connection):
-    """The users whose processes listen at the other end; none if that is on another machine."""
+def users_of_the_other_end(connection):
+    """The users whose processes have accepted a connection, or listen at its other end; none if that is on another machine.
+    A process may have accepted a connection, and left its port to another listener."""
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return {struct.unpack("3i", credentials)[1]}
-    port = f":{connection.getpeername()[1]:04X}"
+    here, there = written_in_proc(connection.getsockname()), written_in_proc(connection.getpeername())
+    # Each table names listeners before connections, so that a listener which may yet accept this one is among them.
     lines = [line.split() for table in ("tcp", "tcp6") for line in read_lines(f"/proc/net/{table}")]
-    return {int(line[7]) for line in lines if line[1].endswith(port) and line[3] == LISTENS}
+    ends = [line for line in lines if line[1] in there and line[2] in here and line[3] in CONNECTED]
+    if not ends:
+        return set()
+    accepted = {int(line[7]) for line in ends if line[9] != NOT_ACCEPTED}
+    port = f":{connection.getpeername()[1]:04X}"
+    return accepted | {int(line[7]) for line in lines if line[1].endswith(port) and line[3] == LISTENS}
+
+
+def written_in_proc(address):
+    """The texts by which /proc/net/tcp and tcp6 name an address; an IPv4 address may be an end of an IPv6 socket."""
+    ip = ipaddress.ip_address(address[0].partition("%")[0])
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    forms = [ip.packed] if ip.version == 6 else [ip.packed, IPV4_MAPPED + ip.packed]
+    return {"".join(f"{word:08X}" for word, in struct.iter_unpack("=I", form)) + f":{address[1]:04X}" for form in forms}
 
 
 def read_lines(path):
@@ -75,7 +95,7 @@ def read_lines(path):
 
 
 def may_hear_secret(connection, trusted):
-    users = listening_users(connection)
+    users = users_of_the_other_end(connection)
     return bool(users) and users <= trusted
 
 

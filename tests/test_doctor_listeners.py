@@ -68,7 +68,7 @@ def test_what_a_client_sees(tmp_path, answers, sees):
     question, wanted = listeners.QUESTIONS[name.rpartition("_")[0]]
     answers = {b"s": b"STAT role source\r\n", b"I": b"$35\r\n# Server\r\nrowsocket_version:0.1.0\r\n\r\n", **answers}
     path = str(tmp_path / "s")
-    nobody = listeners.client_sees(name, path, question, wanted, machine.options)
+    nobody = listeners.client_sees(machine, name, path, question, wanted)
     assert nobody.startswith("nobody listens: restart the server, where it was started before") and "opens it" not in nobody
 
     def answer(listener):
@@ -85,7 +85,7 @@ def test_what_a_client_sees(tmp_path, answers, sees):
         listener.listen()
         thread = threading.Thread(target=answer, args=(listener,), daemon=True)
         thread.start()
-        seen = listeners.client_sees(name, path, question, wanted, machine.options)
+        seen = listeners.client_sees(machine, name, path, question, wanted)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
         assert sees in seen
@@ -198,7 +198,7 @@ def heard(machine, path):
     before = len(machine.findings)
     listeners.check_listener(machine, f"handlersocket_socket {path}", path, b"A\t1\tx\n", b"0\t")
     assert len(machine.findings) == before + 1
-    sees = listeners.client_sees("handlersocket_socket", path, b"A\t1\tx\n", b"0\t", machine.options)
+    sees = listeners.client_sees(machine, "handlersocket_socket", path, b"A\t1\tx\n", b"0\t")
     return machine.findings[-1], sees
 
 
@@ -308,7 +308,7 @@ def test_another_users_listener_does_not_hear_the_secret(tmp_path, root, name, m
         thread.start()
         listeners.check_listener(machine, title, address, question, wanted)
         assert heard_ == [b"H\tread\n"] and len(machine.findings) == found
-        seen = listeners.client_sees(title, address, question, wanted, machine.options)
+        seen = listeners.client_sees(machine, title, address, question, wanted)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
     assert sees in seen and all(b"secret" not in each for each in heard_)
@@ -365,11 +365,14 @@ def test_another_program_does_not_hear_the_secret(root, name, monkeypatch):
     with listen(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=answer_by_what_is_heard, args=(listener, heard_, {}), daemon=True)
         thread.start()
-        listeners.check_listener(machine, "handlersocket_port 1", listener.getsockname(), b"A\t1\tsecret\n", b"0\t")
+        asked = ("handlersocket_port 1", listener.getsockname(), b"A\t1\tsecret\n", b"0\t")
+        listeners.check_listener(machine, *asked)
+        seen = listeners.client_sees(machine, *asked)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
-    assert heard_ == [b"H\tread\n"]
+    assert heard_ == [b"H\tread\n"] * 2
     assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
+    assert seen == "nobody of this server's clients is served: memcached (process 1) listens there"
 
 
 def test_a_port_of_the_server_hears_the_secret(root, name, monkeypatch):
@@ -395,7 +398,7 @@ def test_a_port_that_is_out_of_range(root, name):
     listener = next(iter(listeners.listeners(machine.options)))
     listeners.check_listener(machine, *listener)
     assert "handlersocket_port 99980 is out of range" in machine.findings[0][0]
-    assert "out of range" in listeners.client_sees(*listener, machine.options)
+    assert "out of range" in listeners.client_sees(machine, *listener)
 
 
 @pytest.mark.parametrize("kind,ours,others", [

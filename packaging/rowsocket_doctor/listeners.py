@@ -117,6 +117,11 @@ def ask(address, question, trusted=frozenset()):
         return Heard(trouble=trouble_of(error))
 
 
+def ask_owned(machine, address, question, owner):
+    """As ask; what ss knows to be another program, the `owner`, hears no secret, whoever its user is."""
+    return ask(address, question, frozenset() if owner else trusted_users(machine.options))
+
+
 def fits(heard, wanted):
     if heard.is_secret_withheld and wanted:
         wanted = WITHOUT_SECRET[1]
@@ -172,8 +177,7 @@ def check_listeners(machine):
 
 def check_listener(machine, name, address, question, wanted):
     owner = other_owner(machine, address)
-    # What ss knows to be another program hears no secret, whoever its user is.
-    heard = ask(address, question, frozenset() if owner else trusted_users(machine.options))
+    heard = ask_owned(machine, address, question, owner)
     if heard.trouble == REFUSED:
         find_nobody(machine, name)
         return
@@ -224,15 +228,19 @@ def resp_client_sees(address, accounts):
     return "served to every client that reaches it, rows alone; a GET answers: " + answer.decode("utf-8", "replace").strip()
 
 
-def client_sees(name, address, question, wanted, options):
+def client_sees(machine, name, address, question, wanted):
     """What a client of one listener sees, in a sentence."""
+    options = machine.options
     is_memcached, is_resp = name.startswith("daemon_memcached"), name.startswith("resp")
     plugin = "daemon_memcached" if is_memcached else "resp" if is_resp else "handlersocket"
     accounts = options.is_on(f"{plugin}_accounts")
-    heard = ask(address, question, trusted_users(options))
+    owner = other_owner(machine, address)
+    heard = ask_owned(machine, address, question, owner)
     if heard.trouble == REFUSED:
         return ("nobody listens: restart the server, where it was started before the port was set; otherwise rowsocket-doctor says"
                 " why")
+    if owner:
+        return f"nobody of this server's clients is served: {owner} listens there"
     if heard.trouble in (CLOSED, SILENT) and wanted:
         return f"nobody is served: it {heard.trouble}"
     if heard.trouble not in ("", CLOSED, SILENT):

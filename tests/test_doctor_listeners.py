@@ -68,8 +68,8 @@ def test_what_a_client_sees(tmp_path, answers, sees):
     question, wanted = listeners.QUESTIONS[name.rpartition("_")[0]]
     answers = {b"s": b"STAT role source\r\n", b"I": b"$35\r\n# Server\r\nrowsocket_version:0.1.0\r\n\r\n", **answers}
     path = str(tmp_path / "s")
-    nobody = listeners.client_sees(machine, name, path, question, wanted)
-    assert nobody.startswith("nobody listens: restart the server, where it was started before") and "opens it" not in nobody
+    is_served, nobody = listeners.client_sees(machine, name, path, question, wanted)
+    assert not is_served and nobody.startswith("nobody listens: restart the server, where it was started before") and "opens it" not in nobody
 
     def answer(listener):
         while True:
@@ -85,10 +85,11 @@ def test_what_a_client_sees(tmp_path, answers, sees):
         listener.listen()
         thread = threading.Thread(target=answer, args=(listener,), daemon=True)
         thread.start()
-        seen = listeners.client_sees(machine, name, path, question, wanted)
+        is_served, seen = listeners.client_sees(machine, name, path, question, wanted)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
         assert sees in seen
+        assert is_served == (not any(words in seen for words in ("refuses", "something else answers")))
 
 
 def serve(listener, answers):
@@ -154,6 +155,17 @@ def test_what_sets_a_port_that_is_off(root, name, capsys, option, mend):
     assert f"daemon_memcached_port 0: off; {mend}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("seen,status", [
+    ((True, "nobody but members of a group is served"), 0), ((False, "served by a process of another user"), 1)])
+def test_the_status_says_whether_clients_are_served(root, name, monkeypatch, seen, status):
+    """It does not depend on the words of the sentence."""
+    program = machine_of(root, name)[0]
+    (config(root, name) / "zz.cnf").write_text(f"[{PROGRAM[name]}]\nhandlersocket_port_wr = 0\n")
+    monkeypatch.setattr(program, "client_sees", lambda *_: seen)
+    monkeypatch.setattr(program.sys, "argv", ["rowsocket-doctor", "--root", str(root), "--client"])
+    assert program.main() == status
+
+
 def test_a_process_with_a_name_in_another_alphabet(tmp_path, root, name, monkeypatch):
     program, machine = machine_of(root, name)
     for number, comm in (("7", "Café".encode("latin-1")), ("8", PROGRAM[name].encode())):
@@ -198,7 +210,8 @@ def heard(machine, path):
     before = len(machine.findings)
     listeners.check_listener(machine, f"handlersocket_socket {path}", path, b"A\t1\tx\n", b"0\t")
     assert len(machine.findings) == before + 1
-    sees = listeners.client_sees(machine, "handlersocket_socket", path, b"A\t1\tx\n", b"0\t")
+    is_served, sees = listeners.client_sees(machine, "handlersocket_socket", path, b"A\t1\tx\n", b"0\t")
+    assert not is_served
     return machine.findings[-1], sees
 
 
@@ -308,10 +321,10 @@ def test_another_users_listener_does_not_hear_the_secret(tmp_path, root, name, m
         thread.start()
         listeners.check_listener(machine, title, address, question, wanted)
         assert heard_ == [b"H\tread\n"] and len(machine.findings) == found
-        seen = listeners.client_sees(machine, title, address, question, wanted)
+        is_served, seen = listeners.client_sees(machine, title, address, question, wanted)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
-    assert sees in seen and all(b"secret" not in each for each in heard_)
+    assert sees in seen and not is_served and all(b"secret" not in each for each in heard_)
 
 
 def test_who_has_accepted_hears_the_secret_or_not(monkeypatch, another_user):
@@ -367,12 +380,12 @@ def test_another_program_does_not_hear_the_secret(root, name, monkeypatch):
         thread.start()
         asked = ("handlersocket_port 1", listener.getsockname(), b"A\t1\tsecret\n", b"0\t")
         listeners.check_listener(machine, *asked)
-        seen = listeners.client_sees(machine, *asked)
+        is_served, seen = listeners.client_sees(machine, *asked)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join(60)
     assert heard_ == [b"H\tread\n"] * 2
     assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
-    assert seen == "nobody of this server's clients is served: memcached (process 1) listens there"
+    assert not is_served and seen == "nobody of this server's clients is served: memcached (process 1) listens there"
 
 
 def test_a_port_of_the_server_hears_the_secret(root, name, monkeypatch):
@@ -398,7 +411,8 @@ def test_a_port_that_is_out_of_range(root, name):
     listener = next(iter(listeners.listeners(machine.options)))
     listeners.check_listener(machine, *listener)
     assert "handlersocket_port 99980 is out of range" in machine.findings[0][0]
-    assert "out of range" in listeners.client_sees(machine, *listener)
+    is_served, seen = listeners.client_sees(machine, *listener)
+    assert not is_served and "out of range" in seen
 
 
 @pytest.mark.parametrize("kind,ours,others", [

@@ -229,7 +229,7 @@ def resp_client_sees(address, accounts):
 
 
 def client_sees(machine, name, address, question, wanted):
-    """What a client of one listener sees, in a sentence."""
+    """Whether a client of one listener is served, as far as can be told, and what it sees, in a sentence."""
     options = machine.options
     is_memcached, is_resp = name.startswith("daemon_memcached"), name.startswith("resp")
     plugin = "daemon_memcached" if is_memcached else "resp" if is_resp else "handlersocket"
@@ -237,36 +237,36 @@ def client_sees(machine, name, address, question, wanted):
     owner = other_owner(machine, address)
     heard = ask_owned(machine, address, question, owner)
     if heard.trouble == REFUSED:
-        return ("nobody listens: restart the server, where it was started before the port was set; otherwise rowsocket-doctor says"
-                " why")
+        return False, ("nobody listens: restart the server, where it was started before the port was set; otherwise"
+                       " rowsocket-doctor says why")
     if owner:
-        return f"nobody of this server's clients is served: {owner} listens there"
+        return False, f"nobody of this server's clients is served: {owner} listens there"
     if heard.trouble in (CLOSED, SILENT) and wanted:
-        return f"nobody is served: it {heard.trouble}"
+        return False, f"nobody is served: it {heard.trouble}"
     if heard.trouble not in ("", CLOSED, SILENT):
-        return heard.trouble
+        return False, heard.trouble
     if not wanted and not accounts:
-        return "served to clients that speak TLS"
+        return True, "served to clients that speak TLS"
     if (is_resp or is_memcached or heard.is_secret_withheld) and not fits(heard, wanted):
-        return "nobody of this server's clients is served: something else answers"
+        return False, "nobody of this server's clients is served: something else answers"
     if is_resp:
-        return resp_client_sees(address, accounts)
+        return True, resp_client_sees(address, accounts)
     if is_memcached:
         answer = ask(address, b"get @@nobody.nothing\r\n").answer
         if answer.startswith(b"END") or b"there is no container" in answer:
-            return "served to every client that reaches it"
+            return True, "served to every client that reaches it"
         if b"authenticat" in answer:
-            return "served to clients that log in with an account (set auth 0 0 LENGTH, then the name and the password)"
-        return f"answers a get with: {answer.decode('utf-8', 'replace').strip()}"
+            return True, "served to clients that log in with an account (set auth 0 0 LENGTH, then the name and the password)"
+        return True, f"answers a get with: {answer.decode('utf-8', 'replace').strip()}"
     without = ask(address, b"P\t0\tmysql\tnothing\tPRIMARY\tnothing\n").answer
     if accounts:
-        return "served to clients that log in with an account: A <HT> 2 <HT> name <HT> password"
+        return True, "served to clients that log in with an account: A <HT> 2 <HT> name <HT> password"
     if b"unauth" not in without:
-        return "served to every client that reaches it: no secret is set"
+        return True, "served to every client that reaches it: no secret is set"
     if heard.is_secret_withheld:
-        return "served by a process of another user than the server's, to which this program does not send the secret"
+        return False, "served by a process of another user than the server's, to which this program does not send the secret"
     if heard.answer.startswith(b"0\t"):
-        return "served to clients whose first line is: A <HT> 1 <HT> the secret of the port"
+        return True, "served to clients whose first line is: A <HT> 1 <HT> the secret of the port"
     if options.unreadable:
-        return "served to clients that know the secret, which this user may not read: run this as root"
-    return "refuses the secret of the option file: restart the server, which runs with an older one"
+        return True, "served to clients that know the secret, which this user may not read: run this as root"
+    return False, "refuses the secret of the option file: restart the server, which runs with an older one"

@@ -59,7 +59,7 @@ def test_a_library_that_is_to_be_loaded_on_one_node_of_a_cluster(tmp_path):
     ({b"g": b"CLIENT_ERROR unauthenticated\r\n"}, "served to clients that log in with an account"),
     ({b"G": b"$-1\r\n"}, "served to every client that reaches it, rows and strings"),
     ({b"G": b"-ERR no table\r\n"}, "rows alone; a GET answers: -ERR no table"),
-    ({b"g": b"END\r\n", b"s": b"ERROR\r\n"}, "nobody of this server's clients is served: something else answers"),
+    ({b"g": b"END\r\n", b"s": b"ERROR\r\n"}, "none of this server's clients is served: something else answers"),
     ({b"G": b"$-1\r\n", b"I": b"$31\r\n# Server\r\nredis_version:7.0.15\r\n\r\n"}, "something else answers")])
 def test_what_a_client_sees(tmp_path, answers, sees):
     put_server(tmp_path, "mariadb")
@@ -385,7 +385,7 @@ def test_another_program_does_not_hear_the_secret(root, name, monkeypatch):
         thread.join(60)
     assert heard_ == [b"H\tread\n"] * 2
     assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
-    assert not is_served and seen == "nobody of this server's clients is served: memcached (process 1) listens there"
+    assert not is_served and seen == "none of this server's clients is served: memcached (process 1) listens there"
 
 
 def test_a_port_of_the_server_hears_the_secret(root, name, monkeypatch):

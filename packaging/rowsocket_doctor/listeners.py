@@ -240,7 +240,7 @@ def client_sees(machine, name, address, question, wanted):
         return False, ("nobody listens: restart the server, where it was started before the port was set; otherwise"
                        " rowsocket-doctor says why")
     if owner:
-        return False, f"nobody of this server's clients is served: {owner} listens there"
+        return False, f"none of this server's clients is served: {owner} listens there"
     if heard.trouble in (CLOSED, SILENT) and wanted:
         return False, f"nobody is served: it {heard.trouble}"
     if heard.trouble not in ("", CLOSED, SILENT):
@@ -248,7 +248,7 @@ def client_sees(machine, name, address, question, wanted):
     if not wanted and not accounts:
         return True, "served to clients that speak TLS"
     if (is_resp or is_memcached or heard.is_secret_withheld) and not fits(heard, wanted):
-        return False, "nobody of this server's clients is served: something else answers"
+        return False, "none of this server's clients is served: something else answers"
     if is_resp:
         return True, resp_client_sees(address, accounts)
     if is_memcached:

@@ -286,7 +286,7 @@ def test_a_file_that_the_server_cannot_read(root, name, monkeypatch):
     file = config(root, name) / "zz.cnf"
     file.write_text(f"[{PROGRAM[name]}]\n")
     user = pwd.struct_passwd(("no-such-user", "x", 4242, 4243, "", "/", "/bin/sh"))
-    monkeypatch.setattr(program, "server_user", lambda: user)
+    monkeypatch.setattr(program, "user_of_the_server", lambda _: user)
     for mode, found in ((0o644, 0), (0o640, 1), (0o604, 0)):
         file.chmod(mode)
         machine = machine_of(root, name)[1]
@@ -294,6 +294,21 @@ def test_a_file_that_the_server_cannot_read(root, name, monkeypatch):
         assert len(machine.findings) == found, machine.findings
     assert program.may_read(user, os.stat_result((0o640, 0, 0, 0, 0, 4243, 0, 0, 0, 0)))
     assert not program.may_read(user, os.stat_result((0o044, 0, 0, 0, 4242, 4243, 0, 0, 0, 0)))
+
+
+def test_the_option_names_the_servers_user(root, name):
+    """Not the one whom the server's package makes, whom this machine may not have."""
+    load, file = load_file(root, name), config(root, name) / "zz.cnf"
+    file.write_text(f"[{PROGRAM[name]}]\nuser = nobody\n")
+    if os.geteuid() == 0:
+        os.chown(load, 0, 0)
+        find(root, f"{load} belongs to root, and the server's user cannot read it", f"chown nobody:root {load}")
+        file.write_text(f"[{PROGRAM[name]}]\nuser = root\n")
+        right(root)
+        os.chown(load, 1, 0)
+        file.write_text(f"[{PROGRAM[name]}]\nuser = nobody\n")
+    file.chmod(0o640)
+    find(root, f"{file} cannot be read by nobody, the server's user", f"chown nobody {file}")
 
 
 def test_persisted_values_count_in_mysql(tmp_path):

@@ -3,12 +3,11 @@ import dataclasses
 import ipaddress
 import os
 import pathlib
-import pwd
 import re
 import socket
 import struct
 
-from rowsocket_doctor.servers import run
+from rowsocket_doctor.servers import run, user_of_the_server
 
 ANSWER_TIMEOUT_S = 3
 ANSWER_MAX_BYTES = 4096
@@ -54,12 +53,8 @@ def other_owner(machine, address):
 
 def trusted_users(options):
     """The users whose listeners may hear a secret: root, the one who asks, and the server's."""
-    users = {0, os.geteuid()}
-    try:
-        users.add(pwd.getpwnam(options.get("user", "mysql")).pw_uid)
-    except KeyError:
-        pass
-    return users
+    user = user_of_the_server(options)
+    return {0, os.geteuid()} | ({user.pw_uid} if user else set())
 
 
 def users_of_the_other_end(connection):

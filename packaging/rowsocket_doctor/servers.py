@@ -1,6 +1,7 @@
 """The servers that Rowsocket is for, and how they differ."""
 import dataclasses
 import os
+import pwd
 import re
 import subprocess
 
@@ -52,6 +53,14 @@ def run(*command):
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""
+
+
+def user_of_the_server(options):
+    """The user of a server, whom its option `user` names; None if this machine has no such user."""
+    try:
+        return pwd.getpwnam(options.get("user", "mysql"))
+    except KeyError:
+        return None
 
 
 def server_version(root, server):

@@ -1,9 +1,9 @@
 #include "plugin/shared_keyspaces.h"
 
-#include <algorithm>
-#include <utility>
+#include <string_view>
 
 #include "api.h"
+#include "base/mutex.h"
 #include "engine/server/cluster_node.h"
 #include "engine/server/replication.h"
 #include "plugin/host.h"
@@ -42,60 +42,9 @@ std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
 
 SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
-          keyspace::Settings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})) {
+          keyspace::Settings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})),
+      housekeeper_(*keyspaces_) {
   keyspaces_->SetClockOffset(MemcachedClockOffsetMs());
-}
-
-SharedKeyspaces::~SharedKeyspaces() = default;
-
-bool SharedKeyspaces::Offer(const std::string& plugin, Part part, engine::SessionFactory& sessions,
-                            keyspace::HousekeeperSettings settings, std::string* error) {
-  const base::MutexLock lock(mutex_);
-  offers_.push_back({plugin, part, &sessions, std::move(settings)});
-  if (housekeeper_ != nullptr) {
-    housekeeper_->Follow(Rules());
-    return true;
-  }
-  if (StartHousekeeper()) return true;
-  offers_.pop_back();
-  *error = "no thread can be had for the housekeeping of " + plugin;
-  return false;
-}
-
-// Waits for the end of the thread without the lock: in a Galera cluster its commit may be ordered
-// after the start of another plugin, which takes the lock.
-void SharedKeyspaces::Withdraw(const std::string& plugin) {
-  const base::MutexLock one_at_a_time(withdrawing_);
-  std::unique_ptr<keyspace::Housekeeper> leaving;
-  {
-    const base::MutexLock lock(mutex_);
-    const auto offer = std::find_if(offers_.begin(), offers_.end(),
-                                    [&](const Offered& one) { return one.plugin == plugin; });
-    if (offer == offers_.end()) return;
-    leaving = std::move(housekeeper_);
-    offers_.erase(offer);
-  }
-  leaving.reset();
-  const base::MutexLock lock(mutex_);
-  if (!StartHousekeeper())
-    LogWarning("no thread can be had for the housekeeping of " + offers_.front().plugin);
-}
-
-keyspace::HousekeeperRules SharedKeyspaces::Rules() const {
-  keyspace::HousekeeperRules rules{offers_.front().settings, offers_.front().settings};
-  for (const Offered& offer : offers_) {
-    (offer.part == Part::kContainers ? rules.containers : rules.resp) = offer.settings;
-  }
-  return rules;
-}
-
-bool SharedKeyspaces::StartHousekeeper() {
-  if (housekeeper_ != nullptr || offers_.empty()) return true;
-  auto starting =
-      std::make_unique<keyspace::Housekeeper>(*keyspaces_, *offers_.front().sessions, Rules());
-  if (!starting->Start()) return false;
-  housekeeper_ = std::move(starting);
-  return true;
 }
 
 }  // namespace rowsocket::plugin

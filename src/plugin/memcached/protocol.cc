@@ -72,11 +72,14 @@ bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::
   settings.count = [this](uint64_t rows) {
     shared_->counters.Add(frontend::MemcachedStat::kPurged, rows);
   };
-  return shared_keyspaces_->Offer("daemon_memcached", SharedKeyspaces::Part::kContainers, sessions,
-                                  std::move(settings), error);
+  return shared_keyspaces_->housekeeper().Offer("daemon_memcached",
+                                                keyspace::SharedHousekeeper::Part::kContainers,
+                                                sessions, std::move(settings), error);
 }
 
-void MemcachedProtocol::StopHousekeeper() { shared_keyspaces_->Withdraw("daemon_memcached"); }
+void MemcachedProtocol::StopHousekeeper() {
+  shared_keyspaces_->housekeeper().Withdraw("daemon_memcached");
+}
 
 bool MemcachedProtocol::ApplyOptions(std::string* error) {
   MemcachedOptions options;

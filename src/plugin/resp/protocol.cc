@@ -58,12 +58,12 @@ bool RespProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::strin
   settings.account = shared_.account;
   settings.account_variable = "resp_user";
   settings.rows_per_second = model::kPurgeRowsPerSecond;
-  return shared_keyspaces_->Offer("resp", SharedKeyspaces::Part::kResp, sessions,
-                                  std::move(settings), error);
+  return shared_keyspaces_->housekeeper().Offer("resp", keyspace::SharedHousekeeper::Part::kResp,
+                                                sessions, std::move(settings), error);
 }
 
 void RespProtocol::StopHousekeeper() {
-  if (shared_keyspaces_ != nullptr) shared_keyspaces_->Withdraw("resp");
+  if (shared_keyspaces_ != nullptr) shared_keyspaces_->housekeeper().Withdraw("resp");
 }
 
 }  // namespace rowsocket::plugin

@@ -10,6 +10,12 @@
 
 namespace rowsocket::engine::server {
 
+/// Whether a foreign key with this rule lets no change of a parent row change the rows that refer
+/// to it.
+inline bool IsRefusal(dd::Foreign_key::enum_rule rule) {
+  return rule == dd::Foreign_key::RULE_NO_ACTION || rule == dd::Foreign_key::RULE_RESTRICT;
+}
+
 /// Whether a change of a parent row may change rows of the table that refers to it.
 bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key);
 /// Whether a change of a row of the table may change rows of other tables.

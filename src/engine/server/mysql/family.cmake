@@ -1,7 +1,7 @@
 # What the build has to know of MySQL. Included by src/CMakeLists.txt.
 
 # Besides those of the contracts, which each family has (engine/server/CMakeLists.txt).
-set(server_family_sources plugin_handle.cc wait_hook.cc)
+set(server_family_sources cascades.cc plugin_handle.cc wait_hook.cc)
 
 set(server_family_openssl_sources server_tls.cc)
 set(server_family_own_targets)

@@ -110,7 +110,7 @@ def take(cursor, reading):
             late = _late_rows(cursor, plugin, title, *mapped)
             if late is None:
                 continue
-            # daemon_memcached keeps house for RESP's keyspaces, too, but not for its strings.
+            # daemon_memcached's housekeeper purges RESP's keyspaces, too, but not its strings.
             is_own = title == STORE or "daemon_memcached" not in reading.counters
             late["keeper"] = plugin if is_own else "daemon_memcached"
             account = reading.server.get(f"{plugin}_user", "")

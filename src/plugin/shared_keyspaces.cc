@@ -23,9 +23,9 @@ int64_t UtcOffsetSeconds(int64_t unix_s) {
 }
 
 std::string_view WhyNoHousekeeping() {
-  const std::string_view why = engine::server::WhyAnotherNodeKeepsHouse();
+  const std::string_view why = engine::server::WhyAnotherNodeIsHousekeeper();
   if (!why.empty()) return why;
-  if (KeepsHouseOnReplica() || !engine::server::HasReplicationSource()) return {};
+  if (IsHousekeeperOnReplica() || !engine::server::HasReplicationSource()) return {};
   return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
 }
 

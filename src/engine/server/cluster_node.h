@@ -19,7 +19,7 @@ bool IsClusterNode();
 /// Why this server does not do the work that one node of its cluster does for all (to remove what
 /// has expired, and to carry out delayed flushes), in words for clients and the log. Empty: it is
 /// that node, or in no cluster.
-std::string_view WhyAnotherNodeKeepsHouse();
+std::string_view WhyAnotherNodeIsHousekeeper();
 
 /// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
 /// statement of another node. Commits that are ordered after the DDL end only when it has ended.

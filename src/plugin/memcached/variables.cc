@@ -71,7 +71,7 @@ void ShowOwn(const Protocol* protocol, ShownCounters* shown) {
 
 }  // namespace
 
-bool KeepsHouseOnReplica() { return values.housekeeping_on_replica; }
+bool IsHousekeeperOnReplica() { return values.housekeeping_on_replica; }
 
 const std::atomic<int64_t>* MemcachedClockOffsetMs() { return &clock_offset_ms; }
 

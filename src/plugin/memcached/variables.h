@@ -12,7 +12,7 @@ namespace rowsocket::plugin {
 extern const Descriptor kMemcached;
 
 /// The value of daemon_memcached_housekeeping_on_replica, which may be set at any time.
-bool KeepsHouseOnReplica();
+bool IsHousekeeperOnReplica();
 /// daemon_memcached_clock_offset in milliseconds, which the clock of expiry adds, for tests.
 const std::atomic<int64_t>* MemcachedClockOffsetMs();
 

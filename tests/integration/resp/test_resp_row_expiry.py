@@ -155,7 +155,7 @@ def test_an_expired_row_is_absent_until_it_is_purged(keeping):
     assert ask("HSET", "t/1:x", "user", 1) == 1 and ask("EXPIRE", "t/1:x", 1) == 1
     wait_until(lambda: sql.value("SELECT COUNT(*) FROM ticket") in (0, b"0"), 30, "the purge")
     assert sql.value("SELECT COUNT(*) FROM session") in (1, b"1")
-    # Whichever plugin keeps house.
+    # Whichever plugin's variables the housekeeper goes by.
     wait_until(lambda: re.search(r"expired rows of keyspace 's/' stay: the account of \w+_user lacks DELETE on shop\.session", keeping.log()), 10, "the log")
 
 

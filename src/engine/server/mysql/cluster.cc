@@ -141,7 +141,7 @@ void AddClusterNode(model::Health*) {}
 // A member that changed something before it has joined would have a transaction of its own, with
 // which the group does not take it. Once the group decides, one member removes what has expired,
 // because several would conflict with each other.
-std::string_view WhyAnotherNodeKeepsHouse() {
+std::string_view WhyAnotherNodeIsHousekeeper() {
   if (!BelongsToGroup()) return {};
   const Group group = ReadGroup();
   if (!group.is_heard())

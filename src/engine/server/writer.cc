@@ -26,9 +26,11 @@ int SqlCommand(const Request& request) {
   return request.find.modification == Modification::kDelete ? SQLCOM_DELETE : SQLCOM_UPDATE;
 }
 
-// What an edit does is known only when its editor has seen the row: each path of EditOnce checks
-// the table for its own commands.
-Outcome CheckTable(const OpenTable& open, const IndexState& index, const Request& request) {
+/// Refuses a request that the table does not allow. Of an edit only the table's versioning counts
+/// here: the path of EditOnce that it takes checks the rest, because only its editor, who has to
+/// see the row, says what it does.
+Outcome CheckBeforeStatement(const OpenTable& open, const IndexState& index,
+                             const Request& request) {
   if (request.verb != Request::Verb::kEdit) {
     return Statement::CheckTable(open, SqlCommand(request), index.column_fields());
   }
@@ -99,7 +101,7 @@ Outcome Writer::Execute(IndexState& index, const Request& request, model::RowSin
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
   if (tables_.in_unit() && !open->rolls_back) return Outcome::Fail(ErrorCode::kGroup);
-  if (request.is_write()) outcome = CheckTable(*open, index, request);
+  if (request.is_write()) outcome = CheckBeforeStatement(*open, index, request);
   if (!outcome.ok()) return outcome;
   const Kind kind = KindOf(*open, index, request);
   if (Joins(*open, index, kind, request)) return Join(*open, index, request, sink);

@@ -82,7 +82,7 @@ class Writer {
   /// Reads the row, lets the editor decide, and writes. `*again`: another session has inserted the
   /// row meanwhile.
   Outcome EditOnce(OpenTable& open, IndexState& index, const model::Edit& edit, bool* again);
-  // How an edit is carried out. Each function first checks that the table lets it.
+  // How an edit is carried out. Each function first checks that the table allows it.
   Outcome DeleteEdited(OpenTable& open);
   Outcome UpdateEdited(OpenTable& open, IndexState& index,
                        std::span<const model::CellChange> changes);

@@ -165,7 +165,7 @@ Json CountsJson(const Options& options, const RunFacts& facts, double seconds) {
                        {"not_applied", tally.not_applied + outside.not_applied},
                        {"unanswered", facts.result.unanswered},
                        {"disconnects", facts.result.disconnects},
-                       {"behind", facts.result.behind}};
+                       {"unsent", facts.result.unsent}};
   return json;
 }
 
@@ -186,7 +186,7 @@ void MergeInto(RunResult* all, RunResult* one) {
                                      one->replies_per_connection.end());
   all->disconnects += one->disconnects;
   all->unanswered += one->unanswered;
-  all->behind += one->behind;
+  all->unsent += one->unsent;
 }
 
 double JainIndex(const std::vector<uint64_t>& counts) {

@@ -69,7 +69,7 @@ void Runner::EnterPhase(int64_t now) {
   if (!pace_.fixed()) return;
   const auto span = static_cast<double>(schedule_.measure_to_ns - schedule_.start_ns);
   const auto due = static_cast<uint64_t>(span * share_.rate / 1e9);
-  result_.behind = due > built_ ? due - built_ : 0;
+  result_.unsent = due > built_ ? due - built_ : 0;
 }
 
 bool Runner::IsOver(int64_t now) const {

@@ -42,7 +42,7 @@ struct RunResult {
   uint64_t disconnects = 0;
   uint64_t unanswered = 0;  ///< Requests that were sent and have no reply.
   /// With a fixed rate: how many requests were due, but not sent before the end.
-  uint64_t behind = 0;
+  uint64_t unsent = 0;
 };
 
 /// A thread's share of the options.

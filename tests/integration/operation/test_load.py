@@ -153,7 +153,7 @@ def test_a_fixed_rate_is_kept_and_idle_connections_are_counted(null_server):
                   "--idle", "500", "--idle-hello", "--expect-reply", ROW)
     assert_right(report)
     whole = report["whole_run"]
-    assert abs(whole["requests"] + whole["behind"] - 1200) <= 1  # the requests of 0.6 s
+    assert abs(whole["requests"] + whole["unsent"] - 1200) <= 1  # the requests of 0.6 s
     assert report["idle"]["connections"] == 500 and report["idle"]["per_second"] > 0
 
 

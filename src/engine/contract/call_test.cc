@@ -153,6 +153,19 @@ TEST_F(EngineContract, EditUpdatesInsertsDeletesOrKeeps) {
   EXPECT_EQ("1,11,a;3,30,NULL;", harness_->Dump());
 }
 
+TEST_F(EngineContract, EditThatKeepsItsKeyDoesNotChangeIt) {
+  User user(*harness_, LockWait::kNever);
+  Editor insert(Decision::kStore, "3"), update(Decision::kStore, "4");
+  user.BeginTurn(true);
+  for (const auto& [id, editor] : {std::pair("3", &insert), std::pair("1", &update)}) {
+    Command edit = Command::Edit(id, *editor);
+    edit.request.edit.keeps_key = true;
+    EXPECT_EQ(ErrorCode::kFld, user.Do(edit).error.code) << id;
+  }
+  EXPECT_TRUE(user.Commit().ok());
+  EXPECT_EQ("1,10,a;2,20,b;10,5,NULL;", harness_->Dump());
+}
+
 TEST_F(EngineContract, EditsAndFindsOfAWholeKeyNeedEveryPartOfAUniqueKey) {
   User user(*harness_, LockWait::kNever, {"w"}, "by_v");
   Editor keep(Decision::kKeep);

@@ -16,6 +16,10 @@ namespace {
 
 constexpr int kOutOfRange = 1264;  // ER_WARN_DATA_OUT_OF_RANGE
 
+bool IsKeyColumn(const TableDefinition& table, uint32_t column) {
+  return std::ranges::count(table.indexes.front().columns, column) != 0;
+}
+
 }  // namespace
 
 Outcome FailEngine(int number) { return Outcome::Of(Error::Engine(number)); }
@@ -87,6 +91,14 @@ Error EditRow(const model::Edit& edit, const TableDefinition& table,
   }
   std::span<const model::CellChange> changes;
   const Decision decision = edit.editor->Decide(cells, &changes);
+  if (decision == Decision::kKeep) {
+    *counts = false;
+    return {};
+  }
+  const auto changes_key = [&](const model::CellChange& change) {
+    return IsKeyColumn(table, columns[change.column]);
+  };
+  if (edit.keeps_key && std::ranges::any_of(changes, changes_key)) return {ErrorCode::kFld, 0};
   const bool stores = decision == Decision::kStore || decision == Decision::kRenew;
   const bool deletes = decision == Decision::kDelete || decision == Decision::kClear;
   *counts = stores || (deletes && *row);
@@ -99,8 +111,7 @@ Error EditRow(const model::Edit& edit, const TableDefinition& table,
   }
   for (const model::CellChange& change : changes) {
     if (change.keeps) continue;
-    ROWSOCKET_REQUIRE(std::ranges::count(table.indexes.front().columns, columns[change.column]) ==
-                      0);
+    ROWSOCKET_REQUIRE(!changes_key(change));
     changed[columns[change.column]] = ToCell(change.value);
   }
   *row = std::move(changed);

@@ -361,8 +361,8 @@ class [[nodiscard]] RefusedWaits {
 class SessionFactory {
  public:
   virtual ~SessionFactory() = default;
-  /// Makes a session, on the thread that will own it. Null when IsStopping, or when the server had
-  /// no memory for the session.
+  /// Makes a session, on the thread that will own it. Null when IsStopping, or if no session can
+  /// be made, however often it is tried. Throws std::bad_alloc if there is no memory for one.
   virtual std::unique_ptr<Session> Create(LockWait lock_wait) = 0;
   /// Whether the server is shutting down, or the factory was told to make no more sessions. Any
   /// thread.

@@ -14,31 +14,26 @@ namespace rowsocket::exec {
 namespace {
 
 constexpr std::chrono::milliseconds kInterruptEvery{20};
-/// How many times a session is asked for if there is no memory for it.
-constexpr int kSessionTries = 50;
-constexpr std::chrono::milliseconds kSessionTryEvery{100};
+/// How many times a session is asked for again if there is no memory for it.
+constexpr int kSessionRetries = 50;
+constexpr std::chrono::milliseconds kSessionRetryEvery{100};
+
+SessionThread::Again ForFiveSeconds() {
+  return [retries = 0]() mutable {
+    if (retries++ == kSessionRetries) return false;
+    std::this_thread::sleep_for(kSessionRetryEvery);
+    return true;
+  };
+}
 
 // An exception that left a thread would end the whole server, and a thread without a session serves
 // nobody as long as its port is open.
 std::unique_ptr<engine::Session> CreateSession(engine::SessionFactory& sessions,
-                                               engine::LockWait lock_wait) {
-  for (int tries = 0; tries < kSessionTries; ++tries) {
-    try {
-      return sessions.Create(lock_wait);
-    } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(kSessionTryEvery);
-    }
-  }
-  return nullptr;
-}
-
-std::unique_ptr<engine::Session> CreateSessionAsLongAs(const SessionThread::Again& again,
-                                                       engine::SessionFactory& sessions,
-                                                       engine::LockWait lock_wait) {
+                                               engine::LockWait lock_wait,
+                                               const SessionThread::Again& again) {
   do {
     try {
-      std::unique_ptr<engine::Session> session = sessions.Create(lock_wait);
-      if (session != nullptr) return session;
+      return sessions.Create(lock_wait);
     } catch (const std::bad_alloc&) {  // `again` decides.
     }
   } while (!sessions.IsStopping() && again());
@@ -55,6 +50,7 @@ bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait loc
     has_ended_ = false;
   }
   try {
+    if (again == nullptr) again = ForFiveSeconds();
     thread_ = std::thread([this, &sessions, lock_wait, body = std::move(body),
                            again = std::move(again)] { Main(sessions, lock_wait, body, again); });
   } catch (const std::system_error& error) {
@@ -77,9 +73,7 @@ void SessionThread::Join() {
 
 void SessionThread::Main(engine::SessionFactory& sessions, engine::LockWait lock_wait,
                          const Body& body, const Again& again) {
-  std::unique_ptr<engine::Session> session =
-      again == nullptr ? CreateSession(sessions, lock_wait)
-                       : CreateSessionAsLongAs(again, sessions, lock_wait);
+  std::unique_ptr<engine::Session> session = CreateSession(sessions, lock_wait, again);
   {
     const base::MutexLock lock(mutex_);
     session_ = session.get();

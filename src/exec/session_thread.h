@@ -24,8 +24,8 @@ namespace rowsocket::exec {
 class SessionThread {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The session is null when the server is shutting down, or has had no memory for it in five
-  /// seconds, or until Again gave up.
+  /// The session is null when the server is shutting down, if none can be made, or if there was no
+  /// memory for it in five seconds, or until Again gave up.
   using Body = std::function<void(engine::Session*)>;
   /// Is called on the thread whenever there was no memory for its session: pauses, and says whether
   /// to try again.

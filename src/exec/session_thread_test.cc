@@ -115,6 +115,26 @@ TEST_F(SessionThreadTest, HasNoSessionWhereThereIsNoMemory) {
   EXPECT_FALSE(has_session);
 }
 
+/// Can make no session, however often it is asked.
+class UnfitFactory : public engine::SessionFactory {
+ public:
+  std::unique_ptr<engine::Session> Create(LockWait) override { return nullptr; }
+};
+
+TEST_F(SessionThreadTest, AsksOnceWhereNoSessionCanBeMade) {
+  UnfitFactory unfit;
+  SessionThread thread;
+  std::atomic<bool> has_session{true};
+  std::atomic<int> asked_again{0};
+  ASSERT_TRUE(thread.Start(
+      unfit, LockWait::kNever,
+      [&has_session](engine::Session* session) { has_session = session != nullptr; },
+      [&asked_again] { return ++asked_again < 3; }));
+  thread.Join();
+  EXPECT_FALSE(has_session);
+  EXPECT_EQ(asked_again, 0);
+}
+
 TEST_F(SessionThreadTest, InterruptsAllThreadsThatHaveNotEndedInTime) {
   const auto held = store_.LockTable("test.t");
   SessionThread first, second;

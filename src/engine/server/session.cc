@@ -66,7 +66,7 @@ ServerSession::~ServerSession() {
 }
 
 bool ServerSession::Start() {
-  if (my_thread_init()) return false;
+  if (my_thread_init()) throw std::bad_alloc();
   return thd_.Create();
 }
 

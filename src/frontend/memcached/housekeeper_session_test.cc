@@ -18,10 +18,8 @@ class LaterSessions final : public engine::SessionFactory {
   LaterSessions(engine::SessionFactory& sessions, unsigned without)
       : sessions_(sessions), without_(without) {}
   std::unique_ptr<engine::Session> Create(engine::LockWait lock_wait) override {
-    const unsigned asked = ++asked_;
-    if (asked > without_) return sessions_.Create(lock_wait);
-    if (asked % 2 == 0) throw std::bad_alloc();
-    return nullptr;
+    if (++asked_ <= without_) throw std::bad_alloc();
+    return sessions_.Create(lock_wait);
   }
   bool IsStopping() const override { return sessions_.IsStopping(); }
   unsigned asked() const { return asked_; }

@@ -16,7 +16,8 @@
 namespace rowsocket::exec {
 namespace {
 
-/// Makes sessions for some of the threads that ask for one, by the order in which they ask.
+/// Makes sessions for some of the threads that ask for one, by the order in which they ask. The
+/// others get null, as if they had asked in vain for as long as SessionThread does.
 class FewSessions final : public engine::SessionFactory {
  public:
   using Grants = std::function<bool(unsigned)>;

@@ -10,6 +10,7 @@ bool SharedHousekeeper::Offer(const std::string& plugin, Part part,
                               std::string* error) {
   const base::MutexLock lock(mutex_);
   offers_.push_back({plugin, part, &sessions, std::move(settings)});
+  if (is_ending_) return true;  // Withdraw starts the next housekeeper.
   if (housekeeper_ != nullptr) {
     housekeeper_->Follow(Rules());
     return true;
@@ -31,10 +32,12 @@ void SharedHousekeeper::Withdraw(const std::string& plugin) {
                                     [&](const Offered& one) { return one.plugin == plugin; });
     if (offer == offers_.end()) return;
     leaving = std::move(housekeeper_);
+    is_ending_ = true;
     offers_.erase(offer);
   }
   leaving.reset();
   const base::MutexLock lock(mutex_);
+  is_ending_ = false;
   if (!StartHousekeeper())
     keyspaces_.log("no thread can be had for the housekeeping of " + offers_.front().plugin);
 }

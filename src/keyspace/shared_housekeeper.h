@@ -24,8 +24,9 @@ class SharedHousekeeper {
 
   explicit SharedHousekeeper(Keyspaces& keyspaces) : keyspaces_(keyspaces) {}
 
-  /// Starts the housekeeper, if there is none, and makes it follow this plugin's settings for the
-  /// part, which belongs to the plugin. False: the system gives no thread.
+  /// Starts the housekeeper, if there is none (while another one ends, as soon as it has ended),
+  /// and makes it follow this plugin's settings for the part, which belongs to the plugin. False:
+  /// the system gives no thread.
   bool Offer(const std::string& plugin, Part part, engine::SessionFactory& sessions,
              HousekeeperSettings settings, std::string* error);
   /// Takes the offer back, and returns when the plugin's sessions are no longer in use.
@@ -48,8 +49,12 @@ class SharedHousekeeper {
   base::Mutex withdrawing_;
   base::Mutex mutex_;
   std::vector<Offered> offers_ GUARDED_BY(mutex_);  ///< In the order in which they came.
-  /// The housekeeper, which uses the sessions of the first offer. Null: there is no offer.
+  /// The housekeeper, which uses the sessions of the first offer. Null: there is no offer, or the
+  /// former housekeeper has yet to end.
   std::unique_ptr<Housekeeper> housekeeper_ GUARDED_BY(mutex_);
+  /// A Withdraw waits for the end of the former housekeeper, and starts the next one, so that two
+  /// never work at the same time.
+  bool is_ending_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace rowsocket::keyspace

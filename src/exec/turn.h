@@ -252,9 +252,6 @@ class Turn {
   void LookAtClock();
   static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
   // Rows (turn_rows.cc).
-  /// Whether the items, whose transaction must be split, may fit when they run again. A unit then
-  /// takes no locks first, which is so once.
-  static bool MayFitNextTime(std::span<TurnItem> items);
   /// Whether the item is to be executed together with others of its row. False for an item that has
   /// its answer already or waits, which ExecuteItem deals with.
   bool IsShared(const TurnItem& item);
@@ -275,6 +272,9 @@ class Turn {
   static void ReplySettled(const TurnItem& item, base::Buffer& out);
   /// Answers all items of a transaction that has changed nothing with the error.
   void AnswerAll(std::span<TurnItem> items, model::Error error);
+  /// Whether the items, whose transaction must be split, may fit when they run again: several items
+  /// do, each by itself; one unit once, without the locks that it takes first.
+  static bool MayFitNextTime(std::span<TurnItem> items);
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);
   /// Answers items whose transaction was lost each time it was tried.

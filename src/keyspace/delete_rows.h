@@ -11,7 +11,7 @@
 namespace rowsocket::keyspace {
 
 /// A request that stands for the deletion of all rows: the frontend gives it to the turn, and
-/// MayExecute judges it.
+/// Session::MayExecute judges it.
 model::Request DeleteRowsRequest();
 
 /// Commits the turn, or rolls it back if its work has failed. False: none of its changes lasts.

@@ -1,4 +1,8 @@
 // A connection, as the parts of its worker see it.
+//
+// Threads: the handshake thread's until the worker gets it, then the worker's. While the client is
+// away, its frontend is used by the thread that has its items, and its SSL object by the thread
+// that checks its login.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Counters, for SHOW GLOBAL STATUS and `stats`; one block of counters for each thread.
+//
+// Threads: only a block's own thread counts in it; any thread may add the blocks up.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 // The state that all workers of one port share, and the state that the parts of one worker share.
+//
+// Threads: a WorkerContext does not change, and all workers use what it points to. A WorkerCore is
+// its worker's; other threads only wake its loop, and read its load and its counts.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,8 @@ bool Housekeeper::Start() {
 void Housekeeper::TellThatItHasNoSession() {
   try {
     keyspaces_.log(
-        "no memory for the session of the housekeeper: until there is, expired rows stay, and "
-        "delayed flushes wait");
+        "the housekeeper has no session, for want of memory: until it gets one, expired rows stay, "
+        "and delayed flushes wait");
   } catch (const std::bad_alloc&) {  // The log lacks a line.
   }
 }

@@ -60,8 +60,8 @@ class HousekeeperSessionTest : public MemcachedTest {
 };
 
 constexpr char kNoMemory[] =
-    "no memory for the session of the housekeeper: until there is, expired rows stay, and delayed "
-    "flushes wait";
+    "the housekeeper has no session, for want of memory: until it gets one, expired rows stay, and "
+    "delayed flushes wait";
 
 TEST_F(HousekeeperSessionTest, PurgesOnceThereIsMemoryForItsSession) {
   LaterSessions sessions(sessions_, 3);

@@ -32,10 +32,10 @@ namespace rowsocket::keyspace {
 struct HousekeeperSettings {
   /// The account that needs the right to delete. Null: everything may be deleted.
   std::shared_ptr<const model::Account> account;
-  const char* account_variable = "";         ///< The variable that names the account, for the log.
-  unsigned rows_per_second = 0;              ///< Removed from one container; 0: expired rows stay.
-  std::function<void(uint64_t rows)> count;  ///< Is called with the number of purged rows. May be
-                                             ///< null.
+  const char* account_variable = "";  ///< The variable that names the account, for the log.
+  unsigned rows_per_second = 0;       ///< Removed from one container; 0: expired rows stay.
+  /// Called with the number of purged rows; may be null.
+  std::function<void(uint64_t rows)> count;
 };
 
 /// The settings that the plugins give to their one housekeeper.

@@ -1,6 +1,7 @@
 #include "keyspace/shared_housekeeper.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace rowsocket::keyspace {
@@ -38,8 +39,21 @@ void SharedHousekeeper::Withdraw(const std::string& plugin) {
   leaving.reset();
   const base::MutexLock lock(mutex_);
   is_ending_ = false;
-  if (!StartHousekeeper())
+  StartForOthers();
+}
+
+// A plugin that ends must not fail for lack of memory.
+void SharedHousekeeper::StartForOthers() {
+  bool is_started = false;
+  try {
+    is_started = StartHousekeeper();
+  } catch (const std::bad_alloc&) {  // As if there were no thread.
+  }
+  if (is_started) return;
+  try {
     keyspaces_.log("no thread can be had for the housekeeping of " + offers_.front().plugin);
+  } catch (const std::bad_alloc&) {  // The line is left out.
+  }
 }
 
 HousekeeperRules SharedHousekeeper::Rules() const {

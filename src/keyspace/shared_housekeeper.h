@@ -29,7 +29,8 @@ class SharedHousekeeper {
   /// the system gives no thread.
   bool Offer(const std::string& plugin, Part part, engine::SessionFactory& sessions,
              HousekeeperSettings settings, std::string* error);
-  /// Takes the offer back, and returns when the plugin's sessions are no longer in use.
+  /// Takes the offer back. When it returns, neither the plugin's sessions nor its settings are in
+  /// use: the housekeeper has ended, and another one works for the offers that are left.
   void Withdraw(const std::string& plugin);
 
  private:
@@ -41,6 +42,8 @@ class SharedHousekeeper {
   };
 
   bool StartHousekeeper() REQUIRES(mutex_);
+  /// Starts the next housekeeper after a Withdraw. The log says if that fails.
+  void StartForOthers() REQUIRES(mutex_);
   HousekeeperRules Rules() const REQUIRES(mutex_);
 
   Keyspaces& keyspaces_;

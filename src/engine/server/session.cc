@@ -57,16 +57,18 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       indexes_(indexes) {}
 
 ServerSession::~ServerSession() {
-  if (thd_.get() == nullptr) return;
-  judge_.Close();
-  audit_.Close();
-  tables_.CloseAll();
-  thd_.Destroy();
-  my_thread_end();
+  if (thd_.get() != nullptr) {
+    judge_.Close();
+    audit_.Close();
+    tables_.CloseAll();
+    thd_.Destroy();
+  }
+  if (has_thread_data_) my_thread_end();
 }
 
 bool ServerSession::Start() {
   if (my_thread_init()) throw std::bad_alloc();
+  has_thread_data_ = true;
   return thd_.Create();
 }
 

@@ -26,7 +26,8 @@ class ServerSession final : public Session {
                 IndexRegistry& indexes);
   ~ServerSession() override;
 
-  /// Makes the THD. False if the library does not suit the server, or memory ran out.
+  /// Makes the THD. False if the library does not suit the server. Throws std::bad_alloc if there
+  /// is no memory for it.
   bool Start();
 
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
@@ -108,6 +109,7 @@ class ServerSession final : public Session {
   const LockWait lock_wait_;
   const SessionUser user_;
   Stage stage_ = Stage::kIdle;
+  bool has_thread_data_ = false;  ///< The server keeps data of the thread, until my_thread_end.
   SessionThd thd_;
   Tables tables_;
   Judge judge_;

@@ -21,8 +21,9 @@ struct Settings {
   std::function<void(const std::string&)> log;
   /// By how many seconds the server's time zone is ahead of UTC at a moment. Null: 0.
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
-  /// Why the housekeeper may not change anything now (only this server would have its changes),
-  /// with the variable to set; empty: it may. Null: it always may.
+  /// Why the housekeeper may not change anything now, with the variable to set if there is one:
+  /// this server is a replica, or another node of its cluster does the work. Empty: it may. Null:
+  /// it always may.
   std::function<std::string_view()> why_no_housekeeping;
 };
 

@@ -23,7 +23,7 @@ int64_t UtcOffsetSeconds(int64_t unix_s) {
 }
 
 std::string_view WhyNoHousekeeping() {
-  const std::string_view why = engine::server::WhyAnotherNodeIsHousekeeper();
+  const std::string_view why = engine::server::WhyNoHousekeepingInCluster();
   if (!why.empty()) return why;
   if (IsHousekeeperOnReplica() || !engine::server::HasReplicationSource()) return {};
   return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";

@@ -1,7 +1,6 @@
 // Which node of its cluster this server is, and what that means for its health and for the work
-// that one node does for all. For members of group replication only the latter has to be asked,
-// because those that may not write are read only. One .cc for each family of servers: its
-// cluster.cc.
+// that one node does for all. Group replication needs only the second: a member that may not write
+// is read only, which the server says itself. One .cc for each family of servers: its cluster.cc.
 //
 // Threads: any. No function waits for a lock that a statement holds.
 #pragma once
@@ -19,7 +18,7 @@ bool IsClusterNode();
 /// Why this server does not do the work that one node of its cluster does for all (to remove what
 /// has expired, and to carry out delayed flushes), in words for clients and the log. Empty: it is
 /// that node, or in no cluster.
-std::string_view WhyAnotherNodeIsHousekeeper();
+std::string_view WhyNoHousekeepingInCluster();
 
 /// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
 /// statement of another node. Commits that are ordered after the DDL end only when it has ended.

@@ -66,7 +66,7 @@ bool IsClusterNode() { return WSREP_PROVIDER_EXISTS_ && global_system_variables.
 
 // wsrep_local_index is 0 on the first of the nodes that see each other; a node without a majority
 // is not ready.
-std::string_view WhyAnotherNodeIsHousekeeper() {
+std::string_view WhyNoHousekeepingInCluster() {
   if (!IsClusterNode() || (wsrep_ready_get() && wsrep_local_index == 0)) return {};
   return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
 }

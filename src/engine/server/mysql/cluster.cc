@@ -141,11 +141,12 @@ void AddClusterNode(model::Health*) {}
 // A member that changed something before it has joined would have a transaction of its own, with
 // which the group does not take it. Once the group decides, one member removes what has expired,
 // because several would conflict with each other.
-std::string_view WhyAnotherNodeIsHousekeeper() {
+std::string_view WhyNoHousekeepingInCluster() {
   if (!BelongsToGroup()) return {};
   const Group group = ReadGroup();
   if (!group.is_heard())
     return "this server is not online in its group (group_replication_group_name)";
+  if (group.housekeeper == Uuid{}) return "no primary of the group is online";
   if (group.housekeeper == UuidOf(server_uuid)) return {};
   return "another member of the group does it: of its primaries, the one with the lowest "
          "server_uuid";

@@ -131,7 +131,7 @@ void Catalog::Refresh(engine::Session& session) {
   Read(session, now_ms);
 }
 
-bool Catalog::MayBeBehind() const {
+bool Catalog::MayBeOutOfDate() const {
   return base::CoarseNowMs() - read_ms_.load(std::memory_order_relaxed) >= kStaleAgeMsMax;
 }
 
@@ -159,7 +159,8 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
   const bool cannot_open = outcome.error.code == model::ErrorCode::kOpenTable;
   if (cannot_open && !std::exchange(cannot_open_, true))
     Log(unopened + " cannot be opened (error " + std::to_string(outcome.error.number) +
-        "): what was read of the mapping tables before still counts");
+        (old->is_read() ? "): what was read of the mapping tables before still counts"
+                        : "): until it can be, RESP serves no keys"));
   if (!outcome.ok()) return;
   cannot_open_ = false;
   read_ms_.store(now_ms, std::memory_order_relaxed);

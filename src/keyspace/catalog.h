@@ -8,9 +8,8 @@
 // after it, or later; a change of the mapped tables themselves, after kTableAgeMsMax. A request
 // that meets a table which has changed since its container was made fails (IndexPin), and makes the
 // next Refresh look at all tables.
-// Threads: all; one at a time reads the tables. Others go on with the current snapshot, but wait
-// for
-//          the first read.
+// Threads: all; one at a time reads the tables. Others go on with the current snapshot; only the
+//          first read is waited for.
 // Errors: a definition that is wrong disables only its container, and is logged once; the log gets
 //         at most 100 lines a minute.
 #pragma once
@@ -76,11 +75,12 @@ class Catalog {
   /// another thread is at it: without it keys would be taken for those of other tables. REQUIRES:
   /// no turn is open in the session.
   void Refresh(engine::Session& session);
-  /// Reads the mapping tables now, because requests have named unknown containers.
+  /// Reads the mapping tables now, whenever they were read last, unless another thread begins to
+  /// read them meanwhile.
   void RefreshNow(engine::Session& session);
   /// Whether the mapping tables were read longer than a few milliseconds ago. A request that names
   /// a disabled container, whose definition may have been corrected, then has them read again.
-  bool MayBeBehind() const;
+  bool MayBeOutOfDate() const;
   /// Has the log told from now on if there are no containers.
   void ExpectContainers() { expects_containers_.store(true, std::memory_order_relaxed); }
   /// Makes the store of RESP, if there is one, expire from now on.

@@ -407,6 +407,10 @@ TEST_F(CatalogTest, ATableThatCannotBeOpenedIsNotTriedInEachTurn) {
   const uint64_t tried = store_.calls(engine::fake::Call::Kind::kOpenIndex) - before;
   EXPECT_GE(tried, 1u);
   EXPECT_LT(tried, 500u);
+  EXPECT_EQ(
+      std::vector<std::string>{"innodb_memcache.containers cannot be opened (error 24): until "
+                               "it can be, RESP serves no keys"},
+      log_);
 }
 
 TEST_F(CatalogTest, TheLogSaysThatATableOfKeyspacesLacksColumns) {

@@ -229,7 +229,7 @@ bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
     if (target.wrong == Wrong::kNoContainer) return true;
     has_disabled = has_disabled || target.wrong == Wrong::kUnusable;
   }
-  return has_disabled && shared_.keyspaces->catalog.MayBeBehind();
+  return has_disabled && shared_.keyspaces->catalog.MayBeOutOfDate();
 }
 
 void MemcachedFrontend::Prepare(base::Arena& arena, MemcachedWork* work, Item* item) {

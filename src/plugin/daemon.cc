@@ -79,8 +79,11 @@ class Daemon::Running {
     const auto end_connections = [this] {
       for (auto& port : ports_) port->AccountsHaveEnded();
     };
-    if (settings.checks_accounts && !checker_.Watch(end_connections))
-      return FailForLackOfLoginThread(error);
+    if (settings.checks_accounts && !checker_.Watch(end_connections)) {
+      *error = "cannot start the thread that watches accounts (" +
+               std::generic_category().message(errno) + "): allow the server more threads";
+      return false;
+    }
     return protocol_->StartHousekeeper(*sessions_, error);
   }
 

@@ -3,8 +3,9 @@
 // Flow: ReadConfig opens the tables by name and reads them all in one turn of its own.
 // Threads: the session's.
 // Limits: kMappingRowsMax rows of each table; Config says if there are more.
-// Errors: tables that cannot be read give a Config with a problem, and no error; busy when another
-// session locks them.
+// Errors: a table that is missing, or is not as its script makes it, gives a Config that says so
+//         (`problem`, `left_out`), and no error. A table that is locked, or that the server cannot
+//         open now, gives that error, because its rows are unknown.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,8 @@ class Housekeeper {
   /// Takes new rules, which hold from the next round on. The former ones may be in use until Stop.
   void Follow(HousekeeperRules rules);
 
-  /// Makes one round over all containers, for tests. True when there may be more to do.
+  /// Makes one round over all containers; without memory the round ends early. True when there may
+  /// be more to do. Public for tests.
   bool RunOnce(engine::Session& session);
   /// Waits until a flush that a round has begun has ended. Tests use it, too.
   void AwaitFlush();

@@ -2,8 +2,7 @@
 // words for clients.
 //
 // Threads: constant data.
-// Source of the numbers: include/my_base.h (HA_ERR_*) and the servers' own
-// error lists (ER_*).
+// Source of the numbers: include/my_base.h (HA_ERR_*) and the servers' own error lists (ER_*).
 #pragma once
 
 #include <string_view>

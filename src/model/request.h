@@ -88,8 +88,9 @@ struct CellChange {
 /// out, so each call overwrites all that an editor keeps.
 class RowEditor {
  public:
-  /// Decides. `row`: the opened columns as a find sends them, valid during the call; empty: there
-  /// is no such row. `*changes`, with kStore and kRenew: each column at most once.
+  /// Says what is to happen to the row. `row`: the opened columns as a find sends them, valid
+  /// during the call; empty: there is no such row. `*changes`, with kStore and kRenew: each column
+  /// at most once.
   virtual Decision Decide(std::span<const Value> row, std::span<const CellChange>* changes) = 0;
 
  protected:

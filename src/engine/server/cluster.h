@@ -12,8 +12,8 @@
 // If there is no cluster each call is one look at a flag.
 //
 // Threads: the session's own.
-// Source of the order of calls: the server's dispatch_command (sql/
-// sql_parse.cc) and its event worker (sql/event_scheduler.cc) with sql/wsrep_trans_observer.h.
+// Source of the order of calls: the server's dispatch_command (sql/sql_parse.cc) and its event
+//         worker (sql/event_scheduler.cc) with sql/wsrep_trans_observer.h.
 // Errors: 1047 if a node of Galera is not ready, as in SQL.
 #pragma once
 

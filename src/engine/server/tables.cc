@@ -67,7 +67,8 @@ Outcome Tables::TakeLock(OpenTable& open) {
     // Asked after the backup lock was taken, because SET GLOBAL read_only waits for this lock.
     if (IsReadOnly())
       return Outcome::Of(model::Error::ServerReadOnly(ER_OPTION_PREVENTS_STATEMENT));
-    // Otherwise the write would be done only on this node, and the nodes would silently differ.
+    // A write to a table that the cluster does not replicate would be done only on this node, and
+    // the nodes would silently differ.
     if (IsClusterNode() && !Cluster::Replicates(*open.table)) {
       return Outcome::Fail(ErrorCode::kGalera);
     }

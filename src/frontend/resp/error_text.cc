@@ -259,8 +259,8 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
     const std::string_view why = WhyTooLong(*call);
     if (!why.empty()) return std::string(why);
   }
-  // A command that only reads is never refused because of read_only, so that kLockTables means a
-  // locked table here.
+  // A command that only reads is told to try again: READONLY would send its client to another
+  // server.
   const bool only_reads = std::none_of(work.calls.begin(), work.calls.end(),
                                        [](const RespCall& one) { return one.request.is_write(); });
   if (only_reads && error == model::Error{ErrorCode::kLockTables} && work.wrong.empty())

@@ -88,7 +88,7 @@ bool TriggerSearch::FindsTrigger(const TABLE& table, int sql_command,
   for (uint i = 0; i < table.s->foreign_key_parents; ++i) {
     const Parent& parent = table.s->foreign_key_parent[i];
     const auto rule = deletes ? parent.delete_rule : parent.update_rule;
-    if (IsRefusal(rule)) continue;
+    if (RefusesChange(rule)) continue;
     const TABLE* const child = ChildOf(parent);
     const auto* const key = child != nullptr ? KeyOfChild(*child, parent.fk_name) : nullptr;
     // No open table has the key, so that the triggers of its table are unknown.
@@ -112,7 +112,7 @@ bool TriggerSearch::FindsTrigger(const TABLE& table, int sql_command,
 }  // namespace
 
 bool ChangesChild(const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key) {
-  return !IsRefusal(key.update_rule) || !IsRefusal(key.delete_rule);
+  return !RefusesChange(key.update_rule) || !RefusesChange(key.delete_rule);
 }
 
 bool ChangesChildren(const TABLE& table) {

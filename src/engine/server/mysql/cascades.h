@@ -1,4 +1,6 @@
-// Which foreign keys change rows of other tables.
+// Which foreign keys change rows of the tables that refer to a table, and whether such cascades
+// reach triggers, which this library does not run. MySQL runs them in the server, so that a write
+// which would reach one is refused.
 //
 // Threads: the session's.
 #pragma once
@@ -10,9 +12,9 @@
 
 namespace rowsocket::engine::server {
 
-/// Whether a foreign key with this rule lets no change of a parent row change the rows that refer
-/// to it.
-inline bool IsRefusal(dd::Foreign_key::enum_rule rule) {
+/// Whether a foreign key with this rule refuses the change of a row that other rows refer to,
+/// instead of changing or deleting those.
+inline bool RefusesChange(dd::Foreign_key::enum_rule rule) {
   return rule == dd::Foreign_key::RULE_NO_ACTION || rule == dd::Foreign_key::RULE_RESTRICT;
 }
 

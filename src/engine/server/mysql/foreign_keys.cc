@@ -32,9 +32,10 @@ bool IsInForeignKey(THD*, const TABLE& table, const std::vector<uint>& fields) {
 
 bool DeleteReachesChildren(THD*, const TABLE& table) {
   const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO* const first = table.s->foreign_key_parent;
-  return std::any_of(
-      first, first + table.s->foreign_key_parents,
-      [](const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key) { return !IsRefusal(key.delete_rule); });
+  return std::any_of(first, first + table.s->foreign_key_parents,
+                     [](const TABLE_SHARE_FOREIGN_KEY_PARENT_INFO& key) {
+                       return !RefusesChange(key.delete_rule);
+                     });
 }
 
 bool HasForeignKey(THD*, const TABLE& table) {

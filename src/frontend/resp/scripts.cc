@@ -64,7 +64,7 @@ constexpr KnownScript kScripts[] = {
      "rate-limit-redis 4.3, 5, 6: get"},
     {"f84b25644e8775bc064040595a79dde70a5d6dc7", RespScript::kCountInGrowingWindow,
      "@fastify/rate-limit 10.3, 11: lua"},
-    {"fdc0b381a06c24e25f434da4ffe0bc2f2880cb11", RespScript::kPeekWindowThatEnds,
+    {"fdc0b381a06c24e25f434da4ffe0bc2f2880cb11", RespScript::kPeekWindowOrZero,
      "@fastify/rate-limit 11.2: luaRead"},
     {"731e931c4db90e496436746a313d6ef8090c2358", RespScript::kAddInWindow,
      "rate-limiter-flexible: incrTtlLuaScript"},

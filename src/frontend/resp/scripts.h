@@ -91,7 +91,7 @@ enum class RespScript : uint8_t {
   kPeekWindow,
   /// Answers the number that the key holds and the milliseconds that are left, 0 and 0 if the
   /// key is absent, 0 milliseconds if it never expires; changes nothing.
-  kPeekWindowThatEnds,
+  kPeekWindowOrZero,
   /// Adds the second argument to a number, which expires in the first argument's seconds if the
   /// sum is what was added; answers the sum.
   kIncrAndExpire,
@@ -144,7 +144,7 @@ constexpr size_t ArgumentsMin(RespScript script) {
   switch (script) {
     case RespScript::kReadWindow:
     case RespScript::kPeekWindow:
-    case RespScript::kPeekWindowThatEnds:
+    case RespScript::kPeekWindowOrZero:
     case RespScript::kGetDel:
     case RespScript::kPersist:
       return 0;
@@ -222,7 +222,7 @@ constexpr bool Swaps(RespScript script) {
 }
 /// Whether the script answers the number that counts in a window, and changes nothing.
 constexpr bool PeeksAtWindow(RespScript script) {
-  return script == RespScript::kPeekWindow || script == RespScript::kPeekWindowThatEnds;
+  return script == RespScript::kPeekWindow || script == RespScript::kPeekWindowOrZero;
 }
 /// Whether the script changes nothing.
 constexpr bool OnlyReads(RespScript script) {

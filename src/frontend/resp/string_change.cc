@@ -160,7 +160,7 @@ Decision RespStringChange::CountInWindow() {
   left_ms_ = TimeLeftMs();
   if (script == RespScript::kReadWindow) return Decision::kKeep;
   if (PeeksAtWindow(script)) {
-    const bool has_end = script == RespScript::kPeekWindowThatEnds;
+    const bool has_end = script == RespScript::kPeekWindowOrZero;
     if (!is_there_ || (has_end && left_ms_ < 0)) left_ms_ = 0;
     if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
     return Decision::kKeep;
@@ -374,7 +374,7 @@ void AppendOfScript(resp::Version version, const RespCall& call, const RespStrin
     case RespScript::kAddInWindow:
     case RespScript::kAddInWindowForMs:
     case RespScript::kPeekWindow:
-    case RespScript::kPeekWindowThatEnds:
+    case RespScript::kPeekWindowOrZero:
       resp::AppendArray(2, &out);
       resp::AppendInteger(change.number(), &out);
       return resp::AppendInteger(change.left_ms(), &out);

@@ -86,12 +86,12 @@ Outcome Open(engine::Session& session, const MappingTable& table,
 }
 
 /// Whether a failure to open a mapping table says nothing about its rows: it is locked
-/// (TellsNothing), or the server cannot open it now, because it lacks memory or files, for
+/// (IsLockedOrKilled), or the server cannot open it now, because it lacks memory or files, for
 /// instance. Its rows must not count as deleted: requests would go to other tables.
-bool SaysNothingOfRows(const Outcome& outcome) {
+bool LeavesRowsUnknown(const Outcome& outcome) {
   const bool cannot_open =
       outcome.error.code == ErrorCode::kOpenTable && !model::IsNoTable(outcome.error);
-  return TellsNothing(outcome) || cannot_open;
+  return IsLockedOrKilled(outcome) || cannot_open;
 }
 
 /// Reads one row more than is served, to see whether there are more.
@@ -201,7 +201,7 @@ Outcome ReadConfig(engine::Session& session, Config* config, std::string* unopen
   Config read;
   const Outcome opened = Open(session, Containers(), &containers);
   *unopened = NameOf(Containers());
-  if (SaysNothingOfRows(opened)) return opened;
+  if (LeavesRowsUnknown(opened)) return opened;
   if (!opened.ok()) {
     read.problem = "innodb_memcache.containers cannot be read (" +
                    std::string(model::Name(opened.error.code)) +
@@ -215,7 +215,7 @@ Outcome ReadConfig(engine::Session& session, Config* config, std::string* unopen
     if (table == &KeyspaceTable() && outcome.error.code == ErrorCode::kFld)
       outcome = Open(session, KeyspaceTableWithoutExpiry(), index);
     *unopened = NameOf(*table);
-    if (SaysNothingOfRows(outcome)) return outcome;
+    if (LeavesRowsUnknown(outcome)) return outcome;
     if (!outcome.ok() && !model::IsNoTable(outcome.error))
       NoteUnreadable(*table, outcome.error, &read.left_out);
   }

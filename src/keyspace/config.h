@@ -89,7 +89,7 @@ struct Config {
 
 /// Whether a failure to open a table says nothing about the table: it is locked, or the session was
 /// killed.
-inline bool TellsNothing(const engine::Outcome& outcome) {
+inline bool IsLockedOrKilled(const engine::Outcome& outcome) {
   return outcome.result == engine::Outcome::Result::kBusy || model::EndsWait(outcome.error);
 }
 

@@ -102,7 +102,7 @@ class Maker {
       return {};
     }
     const Outcome outcome = Open(columns, &rows_);
-    if (outcome.ok() || TellsNothing(outcome)) return outcome;
+    if (outcome.ok() || IsLockedOrKilled(outcome)) return outcome;
     Explain(outcome.error, columns);
     return {};
   }
@@ -378,7 +378,7 @@ Outcome MakeContainer(engine::Session& session, const ContainerDefinition& defin
   container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
                        options.relaxed.end();
   const Outcome outcome = Maker(session, definition, before, container.get()).Make();
-  const bool is_busy = TellsNothing(outcome);
+  const bool is_busy = IsLockedOrKilled(outcome);
   if (!outcome.ok() && !is_busy && container->usable()) {
     container->problem =
         "its table cannot be opened: " + std::string(model::Name(outcome.error.code));

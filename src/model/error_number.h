@@ -69,7 +69,9 @@ constexpr std::string_view MeaningOf(int number) {
 }
 
 /// Whether the number says that a change is too large for one transaction.
-constexpr bool IsOfSize(int number) { return number == 1197; }  // ER_TRANS_CACHE_FULL
+constexpr bool IsTooLargeForTransaction(int number) {
+  return number == 1197;
+}  // ER_TRANS_CACHE_FULL
 
 /// Whether the number says that the server cannot store anything now, whatever the row is.
 constexpr bool IsOfReadOnly(int number) {

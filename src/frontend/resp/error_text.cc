@@ -158,7 +158,7 @@ std::string TextOfNumber(int cause) {
            (meaning.empty() ? "the server failed: perror " + number + " says why"
                             : std::string(meaning) + " (" + number + ")");
   }
-  const std::string prefix = model::IsOfSize(code) ? "TOOLARGE " : "CONSTRAINT ";
+  const std::string prefix = model::IsTooLargeForTransaction(code) ? "TOOLARGE " : "CONSTRAINT ";
   return prefix + (meaning.empty() ? "the server refuses it with error " + number
                                    : std::string(meaning) + " (" + number + ")");
 }

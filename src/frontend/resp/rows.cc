@@ -442,8 +442,8 @@ bool NoRowCanHaveKey(const RespCall& call, engine::Session& session) {
 
 namespace {
 
-Outcome ExecuteFitting(RespWork& work, const RespCall& call, size_t reply_bytes_max,
-                       engine::Session& session, base::Buffer& out) {
+Outcome ExecuteWithoutExplaining(RespWork& work, const RespCall& call, size_t reply_bytes_max,
+                                 engine::Session& session, base::Buffer& out) {
   if (call.scan != nullptr) return ExecuteScan(work, call, reply_bytes_max, session, out);
   if (call.watch.image != nullptr) {
     return ExecuteWatch(work, call, /*may_be_there=*/!NoRowCanHaveKey(call, session), session, out);
@@ -487,7 +487,7 @@ Outcome ExecuteFitting(RespWork& work, const RespCall& call, size_t reply_bytes_
 
 Outcome ExecuteCall(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                     engine::Session& session, base::Buffer& out) {
-  const Outcome outcome = ExecuteFitting(work, call, reply_bytes_max, session, out);
+  const Outcome outcome = ExecuteWithoutExplaining(work, call, reply_bytes_max, session, out);
   if (outcome.error.code != model::ErrorCode::kKpnum || call.is_string) return outcome;
   engine::IndexFacts facts;
   const bool is_known = session.Inspect(*call.index, &facts).ok();

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kInterruptEvery{20};
 constexpr int kSessionRetries = 50;
 constexpr std::chrono::milliseconds kSessionRetryEvery{100};
 
-SessionThread::Again ForFiveSeconds() {
+SessionThread::PauseBeforeRetry ForFiveSeconds() {
   return [retries = 0]() mutable {
     if (retries++ == kSessionRetries) return false;
     std::this_thread::sleep_for(kSessionRetryEvery);
@@ -28,31 +28,33 @@ SessionThread::Again ForFiveSeconds() {
 
 // An exception that left a thread would end the whole server, and a thread without a session serves
 // nobody as long as its port is open.
-std::unique_ptr<engine::Session> CreateSession(engine::SessionFactory& sessions,
-                                               engine::LockWait lock_wait,
-                                               const SessionThread::Again& again) {
+std::unique_ptr<engine::Session> CreateSession(
+    engine::SessionFactory& sessions, engine::LockWait lock_wait,
+    const SessionThread::PauseBeforeRetry& pause_before_retry) {
   do {
     try {
       return sessions.Create(lock_wait);
-    } catch (const std::bad_alloc&) {  // `again` decides.
+    } catch (const std::bad_alloc&) {  // `pause_before_retry` decides.
     }
-  } while (!sessions.IsStopping() && again());
+  } while (!sessions.IsStopping() && pause_before_retry());
   return nullptr;
 }
 
 }  // namespace
 
 bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body,
-                          Again again) {
+                          PauseBeforeRetry pause_before_retry) {
   ROWSOCKET_REQUIRE(!joinable());
   {
     const base::MutexLock lock(mutex_);
     has_ended_ = false;
   }
   try {
-    if (again == nullptr) again = ForFiveSeconds();
+    if (pause_before_retry == nullptr) pause_before_retry = ForFiveSeconds();
     thread_ = std::thread([this, &sessions, lock_wait, body = std::move(body),
-                           again = std::move(again)] { Main(sessions, lock_wait, body, again); });
+                           pause_before_retry = std::move(pause_before_retry)] {
+      Main(sessions, lock_wait, body, pause_before_retry);
+    });
   } catch (const std::system_error& error) {
     const base::MutexLock lock(mutex_);
     has_ended_ = true;
@@ -72,8 +74,8 @@ void SessionThread::Join() {
 }
 
 void SessionThread::Main(engine::SessionFactory& sessions, engine::LockWait lock_wait,
-                         const Body& body, const Again& again) {
-  std::unique_ptr<engine::Session> session = CreateSession(sessions, lock_wait, again);
+                         const Body& body, const PauseBeforeRetry& pause_before_retry) {
+  std::unique_ptr<engine::Session> session = CreateSession(sessions, lock_wait, pause_before_retry);
   {
     const base::MutexLock lock(mutex_);
     session_ = session.get();

@@ -24,12 +24,12 @@ namespace rowsocket::exec {
 class SessionThread {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The session is null when the server is shutting down, if none can be made, or if there was no
-  /// memory for it in five seconds, or until Again gave up.
+  /// The session is null when the server is shutting down, when no session can ever be made, or
+  /// when there was no memory for one until the retries ended.
   using Body = std::function<void(engine::Session*)>;
   /// Is called on the thread whenever there was no memory for its session: pauses, and says whether
   /// to try again.
-  using Again = std::function<bool()>;
+  using PauseBeforeRetry = std::function<bool()>;
 
   SessionThread() = default;
   /// Joins the thread. REQUIRES: the body has ended, or ends without being told to.
@@ -37,10 +37,10 @@ class SessionThread {
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
 
-  /// Starts the thread, which tries for five seconds to get its session, or as long as `again` says
-  /// so. REQUIRES: it was never started, or is joined.
+  /// Starts the thread, which tries for five seconds to get its session, or as long as
+  /// `pause_before_retry` says so. REQUIRES: it was never started, or is joined.
   bool Start(engine::SessionFactory& sessions, engine::LockWait lock_wait, Body body,
-             Again again = nullptr);
+             PauseBeforeRetry pause_before_retry = nullptr);
   /// Whether the thread is started, and not joined yet.
   bool joinable() const { return thread_.joinable(); }
   void Join();
@@ -55,7 +55,7 @@ class SessionThread {
 
  private:
   void Main(engine::SessionFactory& sessions, engine::LockWait lock_wait, const Body& body,
-            const Again& again);
+            const PauseBeforeRetry& pause_before_retry);
   bool HasEndedBy(Clock::time_point until);
 
   std::thread thread_;

@@ -273,7 +273,7 @@ bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& 
   const int64_t now_ms = container.definition.is_store ? WallClockMs() : keyspaces_.NowMs();
   const keyspace::Purge::Done done = upkeep.purge.Round(session, container, now_ms, rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
-  if (settings.count != nullptr) settings.count(done.deleted);
+  if (settings.on_purged != nullptr) settings.on_purged(done.deleted);
   upkeep.has_more = done.has_more;
   return done.has_more;
 }

@@ -35,7 +35,7 @@ struct HousekeeperSettings {
   const char* account_variable = "";  ///< The variable that names the account, for the log.
   unsigned rows_per_second = 0;       ///< Removed from one container; 0: expired rows stay.
   /// Called with the number of purged rows; may be null.
-  std::function<void(uint64_t rows)> count;
+  std::function<void(uint64_t rows)> on_purged;
 };
 
 /// The settings that the plugins give to their one housekeeper.

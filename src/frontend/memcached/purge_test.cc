@@ -227,7 +227,7 @@ TEST_F(PurgeTest, WhatIsDeletedBeforeAnErrorOfTheTableIsCounted) {
   Fill(all, "by_e");
   uint64_t counted = 0;
   keyspace::HousekeeperRules rules = Purging(kRowsPerSecond);
-  rules.containers.count = [&counted](uint64_t rows) { counted += rows; };
+  rules.containers.on_purged = [&counted](uint64_t rows) { counted += rows; };
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, rules);
   store_.SetHook([this](const engine::fake::Call& call) {
     const bool is_edit = call.kind == engine::fake::Call::Kind::kExecute &&

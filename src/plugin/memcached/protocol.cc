@@ -69,7 +69,7 @@ bool MemcachedProtocol::StartHousekeeper(engine::SessionFactory& sessions, std::
   settings.account = shared_->settings.account;
   settings.account_variable = "daemon_memcached_user";
   settings.rows_per_second = variables_.purge_rows_per_second;
-  settings.count = [this](uint64_t rows) {
+  settings.on_purged = [this](uint64_t rows) {
     shared_->counters.Add(frontend::MemcachedStat::kPurged, rows);
   };
   return shared_keyspaces_->housekeeper().Offer("daemon_memcached",

@@ -71,11 +71,11 @@ enum class RespScript : uint8_t {
   /// second argument's milliseconds, which begin anew with each count if the first argument is 1.
   /// Answers the number and the milliseconds that are left.
   kCountInRenewableWindow,
-  /// Adds 1 to a number. It expires in the first argument's milliseconds where the sum is 1, and
-  /// where the third argument is `true` and the sum is more than the second one. Otherwise, where
-  /// the fourth argument is `true`, it expires in as many at the first sum that is more than the
-  /// second argument, and in twice as many at each one after that, at most in 2^53 - 1. Answers the
-  /// sum, and the milliseconds of the window that begins, or those that are left.
+  /// Adds 1 to a number. The arguments: window in ms, most, renews, grows. The window begins with
+  /// the sum 1. With each sum above `most` it begins anew: if `renews` is `true`, as long as
+  /// before; otherwise, if `grows` is `true`, of the window's length for the first such sum, and
+  /// twice as long for each further one, at most 2^53 - 1 ms. Answers the sum, and the
+  /// milliseconds of the window that begins, or those that are left.
   kCountInGrowingWindow,
   /// Answers what the key holds, or nil, and the milliseconds that are left; changes nothing.
   kReadWindow,

@@ -97,6 +97,13 @@ std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArgument
     return CopyCalls(calls, arena);
   }
   if (!locator_.KnowsKeyspaces(error)) return {};
+  // Most commands have one key: to count it would cost each find 120 instructions.
+  if (HasOneKey(command)) {
+    const std::span<RespCall> call = arena.Allocate<RespCall>(1);
+    return MakeOne(command, arguments, may_name_tables, arena, &call[0], error)
+               ? call
+               : std::span<RespCall>();
+  }
   size_t keys = 0;
   if (!CountCallKeys(command, arguments, 0, &keys, error)) return {};
   const std::span<RespCall> calls = arena.Allocate<RespCall>(keys);

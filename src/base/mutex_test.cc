@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 namespace rowsocket::base {
@@ -41,6 +42,26 @@ TEST(MutexTest, AdoptsTheMutexOfATryLock) {
     if (!mutex.TryLock()) FAIL() << "it is held still";
     const MutexLock lock(mutex, std::adopt_lock);
   }
+}
+
+TEST(MutexTest, ATimedMutexIsTakenWhenItIsFreedInTime) {
+  TimedMutex mutex;
+  std::promise<void> held, may_end;
+  std::thread other([&] {
+    const MutexLock lock(mutex);
+    held.set_value();
+    may_end.get_future().wait();
+  });
+  held.get_future().wait();
+  const auto is_taken_within = [&mutex](Condition::Clock::duration time) {
+    if (!mutex.TryLockFor(time)) return false;
+    mutex.Unlock();
+    return true;
+  };
+  EXPECT_FALSE(is_taken_within(std::chrono::milliseconds(1)));
+  may_end.set_value();
+  EXPECT_TRUE(is_taken_within(std::chrono::hours(1)));
+  other.join();
 }
 
 TEST(MutexTest, ConditionEndsWhenItsPredicateHolds) {

@@ -1,6 +1,7 @@
 #include "keyspace/catalog.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 #include "base/clock.h"
@@ -14,6 +15,9 @@ constexpr int64_t kNotYet = INT64_MIN / 2;
 /// How old the last look at the tables may be when a request has shown that a mapped table has
 /// changed, or names a disabled container.
 constexpr int64_t kStaleAgeMsMax = 5;
+/// How long a thread waits for another one's read. That one may have to repair a crashed table
+/// first, which can take hours.
+constexpr std::chrono::milliseconds kReadWaitMax{model::kMappingWaitMsMax};
 /// For how long such requests cause no further look after one that found no change.
 constexpr int64_t kStalePauseMs = 100;
 /// How many lines the log gets in a period.
@@ -123,7 +127,7 @@ void Catalog::Refresh(engine::Session& session) {
   const bool is_due = now_ms - tried_ms_.load(std::memory_order_relaxed) >= age_ms_max;
   if (version() == 0) {
     if (is_due) return RefreshNow(session);
-    const base::MutexLock lock(refresh_mutex_);  // A read that is under way is waited for.
+    if (refresh_mutex_.TryLockFor(kReadWaitMax)) refresh_mutex_.Unlock();
     return;
   }
   if (!is_due || !refresh_mutex_.TryLock()) return;
@@ -142,7 +146,8 @@ bool Catalog::IsStale(int64_t now_ms) const {
 
 void Catalog::RefreshNow(engine::Session& session) {
   const uint64_t begun = reads_begun_.load(std::memory_order_relaxed);
-  const base::MutexLock lock(refresh_mutex_);
+  if (!refresh_mutex_.TryLockFor(kReadWaitMax)) return;
+  const base::MutexLock lock(refresh_mutex_, std::adopt_lock);
   // Another thread began to look in the meantime, and has seen what this request asks for.
   if (reads_begun_.load(std::memory_order_relaxed) != begun) return;
   Read(session, base::CoarseNowMs());

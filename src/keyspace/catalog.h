@@ -8,8 +8,8 @@
 // after it, or later; a change of the mapped tables themselves, after kTableAgeMsMax. A request
 // that meets a table which has changed since its container was made fails (IndexPin), and makes the
 // next Refresh look at all tables.
-// Threads: all; one at a time reads the tables. Others go on with the current snapshot; only the
-//          first read is waited for.
+// Threads: all; one at a time reads the tables. Others go on with the current snapshot; the first
+//          read, and one that RefreshNow asks for, is waited for, at most kMappingWaitMsMax.
 // Errors: a definition that is wrong disables only its container, and is logged once; the log gets
 //         at most 100 lines a minute.
 #pragma once
@@ -72,11 +72,11 @@ class Catalog {
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// Reads the mapping tables again when they are due. Only the first read is waited for, if
-  /// another thread is at it: without it keys would be taken for those of other tables. REQUIRES:
-  /// no turn is open in the session.
+  /// another thread is at it: without it nobody knows what keys mean (Snapshot::is_read), and after
+  /// kMappingWaitMsMax requests are refused. REQUIRES: no turn is open in the session.
   void Refresh(engine::Session& session);
   /// Reads the mapping tables now, whenever they were read last, unless another thread begins to
-  /// read them meanwhile.
+  /// read them meanwhile, or another thread's read lasts longer than kMappingWaitMsMax.
   void RefreshNow(engine::Session& session);
   /// Whether the mapping tables were read longer than a few milliseconds ago. A request that names
   /// a disabled container, whose definition may have been corrected, then has them read again.
@@ -116,7 +116,7 @@ class Catalog {
   /// How often the mapping tables were read. A thread that has waited for another thread's read
   /// needs none of its own.
   std::atomic<uint64_t> reads_begun_{0};
-  base::Mutex refresh_mutex_;                          ///< Held while the tables are read.
+  base::TimedMutex refresh_mutex_;                     ///< Held while the tables are read.
   int64_t checked_ms_ GUARDED_BY(refresh_mutex_) = 0;  ///< When the mapped tables were looked at.
   /// The last read of the mapping tables has failed because one could not be opened.
   bool cannot_open_ GUARDED_BY(refresh_mutex_) = false;

@@ -119,6 +119,36 @@ TEST_F(CatalogTest, TheFirstReadIsWaitedForByThreadsThatNeedIt) {
   EXPECT_EQ(1u, version_seen);
 }
 
+// As when the first read has to repair a crashed table: whoever waits for it goes on meanwhile.
+TEST_F(CatalogTest, AReadThatDoesNotEndIsNotWaitedForWithoutLimit) {
+  exec::Notification begun, may_go_on;
+  store_.SetHook([&](const engine::fake::Call& call) {
+    if (call.kind == engine::fake::Call::Kind::kBeginTurn && call.number == 1) {
+      begun.Notify();
+      may_go_on.Wait();
+    }
+    return engine::Outcome();
+  });
+  std::thread first([this] { catalog_.Refresh(session_); });
+  ASSERT_TRUE(begun.Wait());
+  const auto returned = [this](auto refresh) {
+    return std::async(std::launch::async, [this, refresh] {
+      engine::fake::Session session{store_, engine::LockWait::kNever};
+      refresh(session);
+      return catalog_.version();
+    });
+  };
+  auto due = returned([this](engine::Session& session) { catalog_.Refresh(session); });
+  auto now = returned([this](engine::Session& session) { catalog_.RefreshNow(session); });
+  EXPECT_EQ(std::future_status::ready, due.wait_for(std::chrono::seconds(60)));
+  EXPECT_EQ(std::future_status::ready, now.wait_for(std::chrono::seconds(60)));
+  may_go_on.Notify();
+  first.join();
+  EXPECT_EQ(0u, due.get());
+  EXPECT_EQ(0u, now.get());
+  EXPECT_EQ(1u, catalog_.version());
+}
+
 TEST_F(CatalogTest, ADefinitionIsFoundByItsNameAndKnowsItsColumns) {
   Define({Demo("aaa"), Demo("default")});
   const auto snapshot = Read();

@@ -288,6 +288,8 @@ inline constexpr uint32_t kMappingRowsMax = 1000;
 inline constexpr uint32_t kContainerValuesMax = 64;
 /// Time until a change of the mapping tables is seen.
 inline constexpr int64_t kMappingAgeMsMax = 50;
+/// Time for which a request waits while another thread reads the mapping tables.
+inline constexpr int64_t kMappingWaitMsMax = 1000;
 /// Time until a change of a mapped table's columns is seen.
 inline constexpr int64_t kTableAgeMsMax = 1000;
 /// Rows that flush_all deletes at a time.

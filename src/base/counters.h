@@ -4,7 +4,7 @@
 // Flow: a CounterRegistry<E> per kind of counters (E: an enum class whose last member is kCount);
 //       each worker owns one CounterBlock<E>; SHOW STATUS asks the registry for Sum.
 // Threads: Add only from the block's own thread (no locked instruction: single writer); Sum and the
-//       coming and going of blocks from any thread (mutex).
+// coming and going of blocks from any thread (mutex).
 // Lifetime: the registry outlives its blocks; the counts of a destroyed block stay in the sums.
 // Each sum is exact for some moment; the sums of several counters may be of different moments.
 #pragma once

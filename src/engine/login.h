@@ -1,10 +1,10 @@
 // The contract between src/exec and the server's accounts: whether a name and a password belong to
 // an account, and whether the account has changed since.
 //
-// Flow:    on a thread for logins: Enter, { Check | End }*, Leave
-//          Watch, once.
+// Flow: on a thread for logins: Enter, { Check | End }*, Leave
+//       Watch, once.
 // Threads: Check and End on threads that have called Enter; they may wait for a name server or for
-//          an authentication plugin. `on_ended` is called on a thread of the checker's own.
+// an authentication plugin. `on_ended` is called on a thread of the checker's own.
 // Lifetime: End takes a ticket back.
 // Errors: a login that fails tells no reason; the reason is in the server's log.
 #pragma once

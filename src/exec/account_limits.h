@@ -10,7 +10,7 @@
 // Threads: any; AccountPlaces, the owner's of the turn.
 // Lifetime: as long as the workers of the plugin.
 // Limits: kAccountBudgetsMax budgets; beyond that number, budgets that are full and that no
-//         connection has are forgotten.
+// connection has are forgotten.
 #pragma once
 
 #include <atomic>

@@ -4,15 +4,15 @@
 // collects the next batch. No timer decides how large a batch becomes: the requests that have come
 // by the time a batch has been executed are the next batch (a natural group commit).
 //
-// Flow:   worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
-//         -> worker: TakeDone
-//         worker: TakeBack()        before the executor has taken it, to put more into it
+// Flow: worker: Publish(batch) -> executor: takes it, Turn::Run, wakes the worker
+//       -> worker: TakeDone
+//       worker: TakeBack()        before the executor has taken it, to put more into it
 //
 // An executor for whose session there is no memory gives batches back as they are (is_unserved).
 //
 // Threads: Start, Stop, Publish, TakeBack and TakeDone from the worker's thread. A batch and all
-//          that its items point to is the executor's from the moment it takes it until TakeDone
-//          has returned it.
+// that its items point to is the executor's from the moment it takes it until TakeDone has returned
+// it.
 // Lifetime: batches are the worker's and outlive Stop.
 // Limits: one batch is executed, one is published.
 // Errors: those of Turn.

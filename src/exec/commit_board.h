@@ -4,9 +4,9 @@
 // see what it wrote. A thread that has executed finds looks here before their replies leave: a find
 // that may have been about a row of a commit under way is answered when that has ended.
 //
-// Flow:   a thread that commits: Enter -> Session::Commit -> Leave
-//         a thread that has executed finds: MarkUndurable after the turn; it keeps the marked
-//         clients until HasEnded
+// Flow: a thread that commits: Enter -> Session::Commit -> Leave
+//       a thread that has executed finds: MarkUndurable after the turn; it keeps the marked
+//       clients until HasEnded
 //
 // MarkUndurable comes after the turn: by then a commit whose rows the turn has seen is durable, or
 // still among those under way here.

@@ -12,9 +12,9 @@
 // much as that of the row that it has pushed out, whose number of lock waits is lost.
 // Threads: a sampler from its worker's thread; HotRows from any.
 // Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 60 slices;
-//         a key is shown up to kHotKeyBytesMax bytes. About 11 MB for a plugin when all are full.
-//         A sampler has kHotRowsKeptMax rows at most, which requests of very many keys reach: the
-//         keys beyond are not counted.
+// a key is shown up to kHotKeyBytesMax bytes. About 11 MB for a plugin when all are full. A sampler
+// has kHotRowsKeptMax rows at most, which requests of very many keys reach: the keys beyond are not
+// counted.
 #pragma once
 
 #include <array>

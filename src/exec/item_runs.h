@@ -9,7 +9,7 @@
 // Lifetime: `index`, `account` and `unit` of a run are there until the input of the turn's clients
 // is consumed, `held` until clients that have ended are freed (ClientTable).
 // Limits: a run for each item at most; if there is no memory for a run, that run and the rest of
-//         the turn are not counted.
+// the turn are not counted.
 #pragma once
 
 #include <cstddef>

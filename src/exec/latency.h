@@ -16,9 +16,8 @@
 //       registry to Read.
 // Threads: a block from its worker's thread; the registry from any.
 // Lifetime: the registry outlives its blocks; what a block has counted stays.
-// Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes
-//         for each worker, verb and phase that occur. If there is no memory for it, the time is
-//         not counted.
+// Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes for
+// each worker, verb and phase that occur. If there is no memory for it, the time is not counted.
 #pragma once
 
 #include <atomic>

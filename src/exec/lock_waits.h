@@ -1,13 +1,13 @@
 // How the connections of a worker get through a lock wait: their request goes to the lane, and its
 // reply comes back.
 //
-// Flow:   after a turn: Start -> WaitLane::Submit ... the worker's inbox -> Finish
+// Flow: after a turn: Start -> WaitLane::Submit ... the worker's inbox -> Finish
 // Threads: the worker's.
 // Lifetime: `owner`, who gets the jobs back, outlives the lane's threads.
 // Limits: what a request takes while it waits, which may be a hundred times its bytes, counts as
-//         the buffers of its connection do (ClientTable::CountWait).
+// the buffers of its connection do (ClientTable::CountWait).
 // Errors: where memory runs out, or the budget of the port has no room for the request, the
-//         connection is lost, and the lane does not get the request.
+// connection is lost, and the lane does not get the request.
 #pragma once
 
 #include <memory>

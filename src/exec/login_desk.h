@@ -1,22 +1,22 @@
 // Where logins are checked, so that no worker waits for a name server, for an authentication plugin
 // or for the delay by which guessing is slowed.
 //
-// Flow:    worker: Submit(job) -> login thread: Check -> owner's Done(job), at once if the login
-//          is accepted, after LoginSources' delay if it is refused
-//          worker: End(ticket), when the connection has ended
+// Flow: worker: Submit(job) -> login thread: Check -> owner's Done(job), at once if the login
+//       is accepted, after LoginSources' delay if it is refused
+//       worker: End(ticket), when the connection has ended
 //
 // The delay counts from the beginning of the check, so that it hides how long the check took.
 //
 // Threads: Submit, Cancel and End from any; Start, CloseLogins and Stop from the plugin's. A job is
-//          the desk's between Submit and Done.
+// the desk's between Submit and Done.
 // Stopping: CloseLogins, then Stop when all tickets have been given back.
-// Limits:  `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
-//          one address, delays included. The checks of one address leave a quarter of the threads,
-//          and at least one of several, to others. Logins that have to wait are taken in the order
-//          in which they came: one a connection, kLoginsWaitingOfAddressMax an address, and no
-//          longer than the connection's time to authenticate (Cancel).
-// Errors:  a login that cannot be checked is refused. Submit throws std::bad_alloc, with nothing
-//          done; if memory runs out later, a login waits for its check, or is refused.
+// Limits: `threads` logins at a time, kLoginsOfSourceMax of one source and kLoginsOfAddressMax of
+// one address, delays included. The checks of one address leave a quarter of the threads, and at
+// least one of several, to others. Logins that have to wait are taken in the order in which they
+// came: one a connection, kLoginsWaitingOfAddressMax an address, and no longer than the
+// connection's time to authenticate (Cancel).
+// Errors: a login that cannot be checked is refused. Submit throws std::bad_alloc, with nothing
+// done; if memory runs out later, a login waits for its check, or is refused.
 #pragma once
 
 #include <algorithm>

@@ -2,12 +2,12 @@
 // is an address and a user's name, so that wrong passwords of one application do not delay another
 // application of the same machine.
 //
-// Flow:    Queue -> Begin -> the login is checked -> EndCheck -> [ Fail ] -> End
-//          or Queue -> Unqueue
+// Flow: Queue -> Begin -> the login is checked -> EndCheck -> [ Fail ] -> End
+//       or Queue -> Unqueue
 // Threads: one owner at a time (the login desk's mutex).
-// Errors:  Queue and Begin throw std::bad_alloc, and have then changed nothing.
-// Limits:  kLoginSourcesMax sources; those without a failure for kLoginForgetMs and without a login
-//          under way are forgotten.
+// Errors: Queue and Begin throw std::bad_alloc, and have then changed nothing.
+// Limits: kLoginSourcesMax sources; those without a failure for kLoginForgetMs and without a login
+// under way are forgotten.
 #pragma once
 
 #include <array>

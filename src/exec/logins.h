@@ -2,9 +2,9 @@
 // with what the client has sent, and come back with the answer), and how they end when their
 // account does.
 //
-// Flow:   after a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
-//         the worker is told that accounts have ended: EndAccounts in each round, until only
-//         connections that another thread has are left; LookAt is called when these are back
+// Flow: after a turn: Start -> LoginDesk::Submit ... the worker's inbox -> Finish
+//       the worker is told that accounts have ended: EndAccounts in each round, until only
+//       connections that another thread has are left; LookAt is called when these are back
 //
 // Threads: the worker's.
 // Lifetime: `owner`, who gets the jobs back, outlives the desk's threads.

@@ -7,9 +7,9 @@
 // waits for the disk takes no core, so that it is worth it for fewer. Until they are tried, all
 // workers but the first rest, and they rest again when they are not needed.
 //
-// Flow:   every worker, once a round: AdaptIfDue
-//         -> once in a period: WorkerPoolSizer::Next -> Balance
-//         -> Worker::GiveAway, and each connection moves when it next sends something
+// Flow: every worker, once a round: AdaptIfDue
+//       -> once in a period: WorkerPoolSizer::Next -> Balance
+//       -> Worker::GiveAway, and each connection moves when it next sends something
 //
 // A worker that rests keeps the connections that are silent; a new connection goes to one at work.
 // A worker that lacks a session counts neither as working nor as resting.

@@ -9,9 +9,9 @@
 // that meets a table which has changed since its container was made fails (IndexPin), and makes the
 // next Refresh look at all tables.
 // Threads: all; one at a time reads the tables. Others go on with the current snapshot; the first
-//          read, and one that RefreshNow asks for, is waited for, at most kMappingWaitMsMax.
+// read, and one that RefreshNow asks for, is waited for, at most kMappingWaitMsMax.
 // Errors: a definition that is wrong disables only its container, and is logged once; the log gets
-//         at most 100 lines a minute.
+// at most 100 lines a minute.
 #pragma once
 
 #include <atomic>

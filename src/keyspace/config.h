@@ -4,8 +4,8 @@
 // Threads: the session's.
 // Limits: kMappingRowsMax rows of each table; Config says if there are more.
 // Errors: a table that is missing, or is not as its script makes it, gives a Config that says so
-//         (`problem`, `left_out`), and no error. A table that is locked, or that the server cannot
-//         open now, gives that error, because its rows are unknown.
+// (`problem`, `left_out`), and no error. A table that is locked, or that the server cannot open
+// now, gives that error, because its rows are unknown.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 //
 // Threads: one owner calls everything but Wake, which any thread may call at any time.
 // Lifetime: a descriptor is removed before it is closed and before its tag dies; events already
-//           returned by Wait may still name it, so owners free closed objects after the turn.
+// returned by Wait may still name it, so owners free closed objects after the turn.
 // Errors: false with errno set, if there is no memory, no descriptor, or no further watch for the
-//         user (ENOSPC, fs.epoll.max_user_watches), or if the caller has a bug.
+// user (ENOSPC, fs.epoll.max_user_watches), or if the caller has a bug.
 //
 // A queue between threads:   producer: push; loop.Wake()      owner: loop.Wait(); drain the queue
 // Everything pushed before a Wake is seen by the drain after the next Wait. A Wake costs a system

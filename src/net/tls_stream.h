@@ -1,8 +1,8 @@
 // The TLS of one connection: a filter between the bytes of its socket and its plain input and
 // output. It makes no system calls.
 //
-// Flow:  socket -> received() -> Handshake, later Decrypt -> in()
-//        socket <- to_send()  <- Handshake, later Encrypt <- the sendable part of out()
+// Flow: socket -> received() -> Handshake, later Decrypt -> in()
+//       socket <- to_send()  <- Handshake, later Encrypt <- the sendable part of out()
 //
 // OpenSSL reads and writes through a BIO whose two ends are the buffers above, so that a connection
 // makes one recv and one send a turn, as a plain connection does.

@@ -1,8 +1,8 @@
 // The accounts in use, and whether each is unchanged since its connections logged in.
 //
-// Flow:    Fingerprint before a login; Use after it -> a thread compares the fingerprints every
-//          kAccountsLookMsMin, or less often if there are many accounts; an account that has
-//          changed or is gone is ended, and its users are told
+// Flow: Fingerprint before a login; Use after it -> a thread compares the fingerprints every
+//       kAccountsLookMsMin, or less often if there are many accounts; an account that has
+//       changed or is gone is ended, and its users are told
 //
 // A fingerprint is a text of the server's (account_text.h): the authentication plugins and their
 // data, REQUIRE, the limits, the lock, the expiry. An account that is dropped and made again as it

@@ -1,9 +1,9 @@
 // Logins as the server itself checks them: its acl_authenticate decides, with the account's own
 // plugins, for a THD that lives as long as the check.
 //
-// Flow:    Check: a THD, the client's address (which may ask a name server), the account that SQL
-//          would choose, acl_authenticate, the event for plugins
-//          End: the account's count of connections, in MariaDB the event for audit plugins
+// Flow: Check: a THD, the client's address (which may ask a name server), the account that SQL
+//       would choose, acl_authenticate, the event for plugins
+//       End: the account's count of connections, in MariaDB the event for audit plugins
 // Threads: those of the login desk.
 // Errors: the reason of a failure goes into the server's log.
 #pragma once

@@ -10,8 +10,8 @@
 // turn.
 // Threads and lifetime: see exec/frontend.h.
 // Limits: about kRespShapesMax open indexes a connection, which are closed only before the first
-//         command of a turn; kColumnsMax fields of a command; kRespUnitKeysMax keys of a command,
-//         or of all commands of a MULTI, and kRespCommandsMax of these.
+// command of a turn; kColumnsMax fields of a command; kRespUnitKeysMax keys of a command, or of all
+// commands of a MULTI, and kRespCommandsMax of these.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,8 @@
 // Threads: any; nothing is kept but the port's cursors, which have a lock.
 // Errors: as in rows.h.
 // Limits: kRespScanRowsMax rows of one command, and fewer for a SCAN with a long pattern
-//         (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is
-//         refused; kRespScannedBytesMax bytes of their keys.
+// (kRespScanPatternBytesMax) or with long keys (kRespMatchStepsMax), beyond which KEYS is refused;
+// kRespScannedBytesMax bytes of their keys.
 #pragma once
 
 #include <string>

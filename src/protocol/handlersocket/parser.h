@@ -15,8 +15,8 @@
 //        [MOD <m1..mk>]]]
 //
 // Errors: the parser does not stop at an error. It adds every error that the line itself shows to
-//         Command::errors and goes on, so that the caller can add the errors that only the caller
-//         knows, and answer errors.First(), whichever error was found first.
+// Command::errors and goes on, so that the caller can add the errors that only the caller knows,
+// and answer errors.First(), whichever error was found first.
 // Threads: any; nothing is shared.
 // Lifetime: a Command's views point into the line or the arena, whichever ends first.
 // Limits: every count on the line is compared with model::Limits before it sizes anything.

@@ -1,10 +1,10 @@
 // What a client that has yet to log in may send: memcached's ASCII authentication (-Y), or SASL in
 // the binary dialect (-S) with its only mechanism here, PLAIN.
 //
-// Flow:   Text: `set <any> <any> <any> <bytes>` with the data `user password`. Every other line is
-//         refused, meta commands too. The first line of a request over HTTP ends the connection.
-//         Binary: 0x20 lists the mechanisms, 0x21 logs in, 0x0b tells the version. Every other
-//         opcode is refused, and the connection ends.
+// Flow: Text: `set <any> <any> <any> <bytes>` with the data `user password`. Every other line is
+//       refused, meta commands too. The first line of a request over HTTP ends the connection.
+//       Binary: 0x20 lists the mechanisms, 0x21 logs in, 0x0b tells the version. Every other
+//       opcode is refused, and the connection ends.
 //
 // A pure function over bytes, without state: an incomplete request is read again from its
 // beginning.

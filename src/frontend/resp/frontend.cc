@@ -212,8 +212,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
 exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
                                                   RespArguments arguments, std::string_view bytes,
                                                   base::Arena& arena, Item* item) {
-  const size_t consumed = bytes.size();
-  const Step taken{Parsed::kItem, consumed};
+  const Step taken{Parsed::kItem, bytes.size()};
   const Verb verb = command.verb;
   if (!TakesArguments(command, arguments.size())) {
     const std::string text = RespWrongCount(command.name);
@@ -240,6 +239,15 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
     transactions_.Queue(command, arguments, account(), arena, item);
     return taken;
   }
+  return PrepareNow(command, arguments, bytes, arena, item);
+}
+
+exec::Frontend::Step RespFrontend::PrepareNow(const RespCommand& command, RespArguments arguments,
+                                              std::string_view bytes, base::Arena& arena,
+                                              Item* item) {
+  const size_t consumed = bytes.size();
+  const Step taken{Parsed::kItem, consumed};
+  const Verb verb = command.verb;
   if (verb == Verb::kExec)
     return {Parsed::kItem, transactions_.Exec(account(), arena, item) ? consumed : 0};
   if (verb == Verb::kRequire || verb == Verb::kOnce) {

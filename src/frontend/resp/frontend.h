@@ -72,9 +72,13 @@ class RespFrontend final : public exec::Frontend {
  private:
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
-  /// Makes the item of a command. `bytes`: the bytes of its request.
+  /// Makes the item of a command: refuses it, queues it for EXEC, or prepares it now. `bytes`: the
+  /// bytes of its request.
   Step PrepareCommand(const RespCommand& command, RespArguments arguments, std::string_view bytes,
                       base::Arena& arena, exec::Item* item);
+  /// Makes the item of a command that is done now, or is refused for want of a MULTI.
+  Step PrepareNow(const RespCommand& command, RespArguments arguments, std::string_view bytes,
+                  base::Arena& arena, exec::Item* item);
   /// Counts an error reply that answers no item: to a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
   /// Makes the item of an INFO with the numbers of keys in databases, which the engine counts.

@@ -264,9 +264,9 @@ bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& 
                                      const HousekeeperSettings& settings) {
   if (settings.rows_per_second == 0) return false;
   Upkeep& upkeep = UpkeepOf(container);
-  upkeep.thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;
-  const size_t rows_max = upkeep.thousandths / 1000;
-  upkeep.thousandths %= 1000;
+  upkeep.owed_thousandths += uint64_t{settings.rows_per_second} * model::kPurgeTickMs;
+  const size_t rows_max = upkeep.owed_thousandths / 1000;
+  upkeep.owed_thousandths %= 1000;
   if (rows_max == 0 || !MayPurge(session, container, settings, &upkeep)) return upkeep.has_more;
   // The store's commands do not follow the clock's offset (ExpiryClockMs in
   // src/frontend/resp/string_row.h), so that what they call unexpired has to stay.

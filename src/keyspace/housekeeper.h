@@ -74,9 +74,9 @@ class Housekeeper {
 
   struct Upkeep {
     keyspace::Purge purge;
-    bool has_more = true;        ///< The last round may have left expired rows.
-    uint64_t thousandths = 0;    ///< Thousandths of a row by which earlier rounds have fallen short
-                                 ///< of the rate.
+    bool has_more = true;  ///< The last round may have left expired rows.
+    /// What the rate allowed rounds so far to remove beyond whole rows: in thousandths of a row.
+    uint64_t owed_thousandths = 0;
     int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
     bool was_denied = false;     ///< The log says already that the account may not delete.
   };

@@ -39,7 +39,6 @@ void LockWaits::Start(Client& client, const TurnItem& item) {
 }
 
 // The job gets a copy of the request's bytes: the turn's arena is reused before the job is done.
-// Returns null if there is nothing to wait for any more.
 std::unique_ptr<WaitJob> LockWaits::MakeJob(Client& client, const TurnItem& item) {
   auto job = std::make_unique<WaitJob>();
   job->owner = &owner_;

@@ -33,6 +33,7 @@ class LockWaits {
   void Finish(WaitJob& job, engine::Session& session, bool is_stopping);
 
  private:
+  /// Null: there is nothing to wait for any more.
   std::unique_ptr<WaitJob> MakeJob(Client& client, const TurnItem& item);
   void HoldIfUndurable(Client& client, const WaitJob& job, engine::Session& session);
   void TakeAnswer(Client& client, WaitJob& job, engine::Session& session);

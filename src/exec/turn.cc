@@ -342,8 +342,7 @@ bool Turn::HasRoomFor(const TurnClient& client) const {
   return !is_full_ && client.out->bytes().size() <= client.out_bytes_max;
 }
 
-// Whether an item after this one was executed before the batch was lost, and cannot be taken back.
-// If the client were stopped at this item, the later item would be executed again.
+// If the client were stopped at this item, the later item, which stands, would be executed again.
 bool Turn::IsBeforePermanent(const TurnItem& item) const {
   if (!has_permanent_) return false;
   return std::any_of(&item, items_.data() + items_.size(), [&item](const TurnItem& each) {

@@ -247,6 +247,8 @@ class Turn {
   bool ExecuteItem(engine::Session& session, TurnItem& item, bool alone);
   void StartAnew();
   bool HasRoomFor(const TurnClient& client) const;
+  /// Whether an item after this one was executed before the batch was lost, and cannot be taken
+  /// back.
   bool IsBeforePermanent(const TurnItem& item) const;
   void NoteReply(size_t bytes);
   void LookAtClock();

@@ -47,9 +47,8 @@ void WaitLane::Submit(std::unique_ptr<WaitJob> job) {
   GiveBack(failed);
 }
 
-// Adds the job to a waiting group. False when there is no thread for it. If memory runs out, the
-// lane is as it was, and the caller still has the job: all allocations come before anything that
-// the lane's threads see.
+// All allocations come before anything that the lane's threads see, so that nothing has to be taken
+// back if memory runs out.
 bool WaitLane::Join(std::unique_ptr<WaitJob>& job) {
   WaitJobs added(1);
   const auto known =

@@ -145,6 +145,8 @@ class WaitLane {
   };
 
   // Threads and waiting groups (wait_lane.cc).
+  /// Adds the job to a waiting group. False when there is no thread for it. Throws std::bad_alloc;
+  /// the lane is then as it was, and the caller still has the job.
   bool Join(std::unique_ptr<WaitJob>& job) REQUIRES(mutex_);
   void AddThread() REQUIRES(mutex_);
   WaitGroups::iterator Next() REQUIRES(mutex_);

@@ -130,7 +130,6 @@ bool Worker::MayServe() {
   return false;
 }
 
-// If there is not even memory for the line, the line is lost.
 void Worker::LogWithoutMemory(const char* lacking, const char* consequence) const {
   try {
     core_.context.log(lacking + core_.settings.mode + "): " + consequence +
@@ -285,9 +284,8 @@ void Worker::HandleEvent(Client& client, uint32_t ready) {
   }
 }
 
-// False if this worker is not to read what the client has sent: the client speaks TLS, or has
-// to, or its first byte has yet to come. This worker goes on counting a client that is with the
-// handshake thread, so that the limit of connections holds meanwhile.
+// This worker goes on counting a client that is with the handshake thread, so that the limit of
+// connections holds meanwhile.
 bool Worker::Admit(Client& client) {
   std::array<char, model::kFirstBytesMax> room;
   bool has_ended = false;

@@ -103,6 +103,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   // The thread (worker.cc).
   void Main(engine::Session* session);
   bool MayServe();
+  /// Logs what memory lacks for. `lacking`: the line up to the parenthesis in which the port's mode
+  /// follows; `consequence`: the line after it. Without memory for the line it is lost.
   void LogWithoutMemory(const char* lacking, const char* consequence) const;
   void ShutListeners() const;
   void ServeNobody();
@@ -112,6 +114,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void HandleEvents(int timeout_ms);
   void Accept(net::Listener& listener);
   void HandleEvent(Client& client, uint32_t ready);
+  /// False if this worker is not to read what the client has sent: the client speaks TLS, or has
+  /// to, or its first byte has yet to come.
   bool Admit(Client& client);
   void RefusePlain(Client& client, std::string_view begin);
   bool GiveIfAsked(Client& client);

@@ -221,8 +221,8 @@ void MemcachedFrontend::ResolveFlush(base::Arena& arena, MemcachedWork* work) co
   }
 }
 
-// Whether the command has the mapping tables read. Clients may name a disabled container all the
-// time, so that it has them read less often than one that does not exist.
+// Clients may name a disabled container all the time, so that it has the mapping tables read less
+// often than one that does not exist.
 bool MemcachedFrontend::AsksForContainer(const MemcachedWork& work) const {
   bool has_disabled = false;
   for (const MemcachedTarget& target : work.targets) {

@@ -63,6 +63,7 @@ class MemcachedFrontend final : public exec::Frontend {
   void TakeSnapshot();
   void ResolveFlush(base::Arena& arena, MemcachedWork* work) const;
   void ResolveKeys(base::Arena& arena, MemcachedWork* work);
+  /// Whether the command has the mapping tables read.
   bool AsksForContainer(const MemcachedWork& work) const;
   bool Switch(base::Arena& arena, MemcachedWork* work, exec::Item* item);
   void Prepare(base::Arena& arena, MemcachedWork* work, exec::Item* item);

@@ -183,9 +183,9 @@ void Cluster::TellLoss(LostBy, Outcome*) const {}
 bool Cluster::MustCloseTables() const { return false; }
 Cluster::TurnEnd Cluster::EndTurn() { return TurnEnd::kAsServerSays; }
 
-// True if group replication has not certified the transaction, or has let the engine end it in
-// favor of one that was certified. In the second case the error's text contains the engine's
-// number, in every language.
+// Group replication has not certified the transaction, or has let the engine end it in favor of one
+// that was certified. In the second case the error's text contains the engine's number, in every
+// language.
 bool Cluster::HasRefused(THD* thd) {
   if (!thd->is_error()) return false;
   const Diagnostics_area& area = *thd->get_stmt_da();

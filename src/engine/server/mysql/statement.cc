@@ -64,8 +64,8 @@ class MarkingRefusals {
   THD* const thd_;
 };
 
-// The handler's number for a check that has failed: the server forgets it when a cascade cannot
-// change a row.
+/// The handler's number for a check that has failed. The server forgets it when a cascade cannot
+/// change a row.
 int ForeignKeyError(THD* thd, const TABLE& table, int sql_command) {
   if (!thd->is_error()) {
     return thd->transaction_rollback_request ? HA_ERR_LOCK_DEADLOCK : HA_ERR_LOCK_WAIT_TIMEOUT;

@@ -64,8 +64,8 @@ bool MovesMarks(const MemcachedShared& shared, const MemcachedWork& work,
   if (editor.result() == Result::kRefused) return false;
   if (editor.stale() || editor.promises()) return true;
   // The new cas may have a mark already if the flag E gives it, or if it is a hash of content that
-  // was there before. So it may if it follows a cas that is ahead of the clock: a change that was
-  // taken back may have had it.
+  // was there before. The old cas and 1, which an item gets whose cas is ahead of the clock, may
+  // have a mark of a change that was taken back.
   const bool may_be_old = work.command.meta.has_new_cas ||
                           target.container->cas_kind == keyspace::CasKind::kHash ||
                           editor.item().cas == editor.old_cas() + 1;

@@ -1,7 +1,7 @@
-// The scripts that are served: those by which client libraries and frameworks release, extend and
-// take locks, add to caches, and swap what a key holds. No Lua is run: a script is recognized by
-// its text, and done as one change of one string, or of one field of a row. Every other script is
-// refused.
+// The scripts that are served: those by which client libraries and frameworks hold locks, limit
+// rates, add to caches, and compare and set a key or a field of a row. No Lua is run: a script is
+// recognized by its text, and done as one change of one string, or of one field of a row. Every
+// other script is refused.
 //
 // A text is recognized whatever its blanks, quotes and case, because the SHA-1 of the text without
 // them is compared (the table in scripts.cc says where each script comes from). EVALSHA knows the

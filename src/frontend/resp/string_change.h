@@ -36,7 +36,9 @@ class RespStringChange final : public model::RowEditor {
   const std::string& old() const { return old_; }
   const std::string& made() const { return new_; }
   int64_t number() const { return number_; }
-  /// What PTTL would answer after the change, for the scripts of rate limiters and kTimeLeft.
+  /// The milliseconds that kTimeLeft, or the script of a rate limiter, answers: PTTL's answer, but
+  /// 0 for an absent key where PeeksAtWindow, and for one that never expires with
+  /// kPeekWindowOrZero.
   int64_t left_ms() const { return left_ms_; }
 
  private:

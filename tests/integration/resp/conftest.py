@@ -23,10 +23,11 @@ def server(resp_server):
 
 @pytest.fixture
 def shop(server, request):
-    """A SQL session in the schema shop. At its end the table that the module names as SCRATCH is dropped."""
+    """A SQL session in the schema shop. If the module names a table as SCRATCH, that one is dropped at the end."""
     sql = server.sql("shop")
     yield sql
-    sql.run(f"DROP TABLE IF EXISTS {request.module.SCRATCH}")
+    if scratch := getattr(request.module, "SCRATCH", None):
+        sql.run(f"DROP TABLE IF EXISTS {scratch}")
     sql.close()
 
 

@@ -204,8 +204,9 @@ def readme(files):
     sources = [f"`{run['file']}` ({run['time'][:10]}, {run['cpu']}, {run['cores']} cores that"
                f" server and load generator share, {run['rows']:,} rows)" for run in runs.values()]
     return table + "\n" + tables.wrapped(
-        "Requests/s: medians of windows in turns. A ratio is the median of the rounds' ratios, not the ratio of two"
-        f" medians. Source: {', '.join(sources)} in [bench/results](bench/results).") + "\n"
+        "Each figure is the median of several short measurements, in which the systems take turns. A ratio is the"
+        " median of the ratios of measurements that were made side by side, not the ratio of two medians."
+        f" Source: {', '.join(sources)} in [bench/results](bench/results).") + "\n"
 
 
 def publish_beside(files, say):

@@ -308,6 +308,14 @@ def test_the_server_may_be_named_in_front_of_the_command(tmp_path, options):
     assert code == 1 and "there is no server 'none'" in said
 
 
+@pytest.mark.parametrize("command", ["bootstrap --version", "server start DIR --plugin", "cluster start DIR --nodes",
+                                     "cluster start DIR --sst", "test bare --release"])
+def test_an_option_without_its_value_is_told(tmp_path, command):
+    program, *words = command.replace("DIR", str(tmp_path / "data")).split()
+    code, said = bash('exec "$@"', REPOSITORY / "scripts" / program, *words, ROWSOCKET_CACHE=str(tmp_path / "cache"))
+    assert code != 0 and f"scripts/{program} " in said, said
+
+
 def test_a_folder_keeps_the_server_of_its_data(tmp_path):
     for server in ("mysql-9.7", "mariadb-10.11"):
         (tmp_path / "cache" / server).mkdir(parents=True)

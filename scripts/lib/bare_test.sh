@@ -41,7 +41,8 @@ run_bare_test() {
   while (($#)); do
     case $1 in
       --release)
-        release=${2-}
+        [[ -n ${2-} ]] || die "$usage_of_bare"
+        release=$2
         shift
         ;;
       --first-command) commands=(scripts/quickstart) ;;

@@ -15,25 +15,33 @@
 unset CDPATH
 repo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-default_cache_dir() {
-  if [[ $EUID -eq 0 ]]; then
-    echo /var/cache/rowsocket
-  else
-    echo "${XDG_CACHE_HOME:-$HOME/.cache}/rowsocket"
-  fi
-}
-cache_dir=$(realpath -ms -- "${ROWSOCKET_CACHE:-$(default_cache_dir)}")
-# Programs called from here may work in another folder, so they get the absolute path.
-[[ -z ${ROWSOCKET_CACHE-} ]] || export ROWSOCKET_CACHE=$cache_dir
-store_dir=$cache_dir
-[[ ! -r $cache_dir/view-of ]] || store_dir=$(<"$cache_dir/view-of")
-
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() {
   warn "$*"
   exit 1
 }
+
+# Prints nothing if the user has no home folder. A runner of tests, or a container, may leave HOME unset.
+default_cache_dir() {
+  local home=${HOME-}
+  if [[ $EUID -eq 0 ]]; then
+    echo /var/cache/rowsocket
+  elif [[ -n ${XDG_CACHE_HOME-} ]]; then
+    echo "$XDG_CACHE_HOME/rowsocket"
+  else
+    [[ -n $home ]] || home=$(getent passwd "$EUID" | cut -d: -f6) || true
+    [[ -z $home ]] || echo "$home/.cache/rowsocket"
+  fi
+}
+cache_dir=${ROWSOCKET_CACHE:-$(default_cache_dir)}
+[[ -n $cache_dir ]] ||
+  die "the user $EUID has no home folder: set ROWSOCKET_CACHE to a folder for what the scripts obtain"
+cache_dir=$(realpath -ms -- "$cache_dir")
+# Programs called from here may work in another folder, so they get the absolute path.
+[[ -z ${ROWSOCKET_CACHE-} ]] || export ROWSOCKET_CACHE=$cache_dir
+store_dir=$cache_dir
+[[ ! -r $cache_dir/view-of ]] || store_dir=$(<"$cache_dir/view-of")
 
 # The servers that the library is built for, each with the release of Debian that has it. Commands for every server,
 # such as scripts/build --all, mean the servers of MariaDB: in MySQL the library serves only a part (docs/MYSQL.md).

@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 
 import pytest
 
@@ -213,28 +212,6 @@ def test_the_library_needs_no_package_of_tests_and_benchmarks():
 
 
 # --- A build ---
-
-@pytest.fixture
-def read_only_copy():
-    """The scripts in a folder without write permission, and a command prefix that runs as a user other than
-    root."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="rowsocket-", dir="/tmp"))
-    shutil.copytree(REPOSITORY / "scripts", folder / "scripts")
-    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
-    folder.chmod(0o555)
-    yield folder, ["setpriv", "--reuid=nobody", "--clear-groups"] if os.geteuid() == 0 else []
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
-
-
-def test_a_checkout_that_cannot_be_written_to(read_only_copy):
-    folder, as_somebody = read_only_copy
-    done = subprocess.run([*as_somebody, "bash", folder / "scripts/build"], capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False,
-                          env={**os.environ, "ROWSOCKET_CACHE": str(folder / "cache")})
-    assert done.returncode == 1
-    assert f"{folder} cannot be written to" in done.stderr
-
 
 @pytest.fixture
 def copy(tmp_path):

@@ -1,0 +1,51 @@
+"""The folders of the scripts: whose they are, and where."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from server import REPOSITORY
+from test_scripts import TIMEOUT_S, bash
+
+pytestmark = pytest.mark.once("starts no server")
+
+
+@pytest.fixture
+def read_only_copy():
+    """The scripts in a folder without write permission, and a command prefix that runs as a user other than
+    root."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="rowsocket-", dir="/tmp"))
+    shutil.copytree(REPOSITORY / "scripts", folder / "scripts")
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+    folder.chmod(0o555)
+    yield folder, ["setpriv", "--reuid=nobody", "--clear-groups"] if os.geteuid() == 0 else []
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_checkout_that_cannot_be_written_to(read_only_copy):
+    folder, as_somebody = read_only_copy
+    done = subprocess.run([*as_somebody, "bash", folder / "scripts/build"], capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False,
+                          env={**os.environ, "ROWSOCKET_CACHE": str(folder / "cache")})
+    assert done.returncode == 1
+    assert f"{folder} cannot be written to" in done.stderr
+
+
+@pytest.mark.parametrize("entry, told", [
+    ("me:x:7:7::/srv/me:/bin/sh", "/srv/me/.cache/rowsocket"), ("", "has no home folder: set ROWSOCKET_CACHE")])
+def test_a_user_without_home_in_the_environment(read_only_copy, entry, told):
+    folder, as_somebody = read_only_copy
+    code, said = bash('exec "$@"', *as_somebody, "bash", "-c", f"""
+        getent() {{ [[ -n "{entry}" ]] && echo "{entry}"; }}
+        unset HOME XDG_CACHE_HOME ROWSOCKET_CACHE
+        set -euo pipefail
+        . "$0/scripts/lib.sh"
+        echo "$cache_dir"
+    """, folder)
+    assert said.endswith(f"{told}\n" if entry else f"{told} to a folder for what the scripts obtain\n"), said
+    assert code == (0 if entry else 1) and len(said.splitlines()) == 1, said

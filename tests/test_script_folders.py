@@ -49,3 +49,14 @@ def test_a_user_without_home_in_the_environment(read_only_copy, entry, told):
     """, folder)
     assert said.endswith(f"{told}\n" if entry else f"{told} to a folder for what the scripts obtain\n"), said
     assert code == (0 if entry else 1) and len(said.splitlines()) == 1, said
+
+
+@pytest.mark.parametrize("cache", ["cache", "scripts"])
+def test_a_cache_folder_that_cannot_be_written_to(read_only_copy, cache):
+    """The first one cannot be made."""
+    folder, as_somebody = read_only_copy
+    with open(folder / "scripts/lib/cache_view.sh", "a", encoding="ascii") as last_part:
+        last_part.write("install_missing_packages() { :; }\n")
+    (folder / "scripts").chmod(0o555)
+    code, said = bash('exec "$@"', *as_somebody, folder / "scripts/bootstrap", ROWSOCKET_CACHE=str(folder / cache))
+    assert code == 1 and f"'{folder / cache}' cannot be written to: set ROWSOCKET_CACHE" in said, said

@@ -36,6 +36,12 @@ def test_a_checkout_that_cannot_be_written_to(read_only_copy):
     assert f"{folder} cannot be written to" in done.stderr
 
 
+def test_a_blank_in_the_folder_of_temporary_files_is_refused(tmp_path):
+    (tmp_path / "a b").mkdir()
+    code, said = bash('exec "$@"', REPOSITORY / "scripts/test", "style", TMPDIR=str(tmp_path / "a b"))
+    assert code == 1 and f"TMPDIR, '{tmp_path}/a b', has a blank in its path" in said, said
+
+
 @pytest.mark.parametrize("entry, told", [
     ("me:x:7:7::/srv/me:/bin/sh", "/srv/me/.cache/rowsocket"), ("", "has no home folder: set ROWSOCKET_CACHE")])
 def test_a_user_without_home_in_the_environment(read_only_copy, entry, told):

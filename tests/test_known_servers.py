@@ -348,6 +348,17 @@ def test_a_bare_version_is_that_of_the_lists(debian, wanted, picked):
     assert code == 0 and said.endswith(f"picked {picked}\n"), said
 
 
+@pytest.mark.parametrize("entry", [
+    "deb [trusted=yes] copy:/pool bookworm main contrib", "deb\t[trusted=yes]\tcopy:/pool\tbookworm\tmain\t contrib",
+    "  deb  [trusted=yes]  copy:/pool  bookworm  main  contrib"])
+def test_an_entry_of_the_machine_has_one_blank_between_its_words(debian, entry):
+    """The words are then those of another release, whose name is put in."""
+    (debian.folder / "sources.list").write_text(f"{entry}\n")
+    code, said = debian.run("private_sources_from_lists '^bookworm$' sources.list")
+    assert code == 0, said
+    assert said.splitlines() == [f"{kind} [trusted=yes] copy:/pool bookworm main contrib" for kind in ("deb", "deb-src")]
+
+
 SLOW_LISTS = """
 eval "quick_$(declare -f private_apt)"
 private_apt() { echo begins >>"$test_dir/reads"; sleep 0.2; quick_private_apt "$@"; echo ends >>"$test_dir/reads"; }

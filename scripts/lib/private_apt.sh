@@ -25,11 +25,12 @@ private_sources_from_lists() { # SUITES FILE...
     {
       options = ""
       rest = $0
-      sub(/^deb(-src)?[ \t]+/, "", rest)
+      sub(/^[ \t]*deb(-src)?[ \t]+/, "", rest)
       if (match(rest, /^\[[^]]*\]/)) options = substr(rest, 1, RLENGTH)
       if (options ~ /signed-by=/ && options !~ /debian-archive/) next
       sub(/^\[[^]]*\][ \t]*/, "", rest)
-      split(rest, words, /[ \t]+/)
+      gsub(/[ \t]+/, " ", rest)
+      split(rest, words, " ")
       if (words[2] !~ suites) next
       if (seen[rest]++) next
       print "deb " options " " rest

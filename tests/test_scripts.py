@@ -177,6 +177,17 @@ def test_the_proxy_of_the_environment_is_that_of_sudo(tmp_path):
     assert code == 0 and said.startswith("http://proxy:3128 a, b none -q -y") and said.endswith("update\n"), said
 
 
+def test_the_proxy_of_the_environment_is_that_of_a_machine_of_the_tests():
+    code, said = bash(LIB + f"""
+        . "{REPOSITORY}/scripts/lib/package_test.sh"
+        unset https_proxy
+        unshare() {{ while [[ $1 != chroot ]]; do shift; done; "${{@:3}}"; }}
+        on_machine / env
+    """, http_proxy="http://proxy:3128", no_proxy="a, b")
+    assert code == 0 and {"http_proxy=http://proxy:3128", "no_proxy=a, b", "HOME=/"} <= set(said.splitlines()), said
+    assert "https_proxy" not in said, said
+
+
 def test_dpkg_finds_its_programs_after_a_plain_su(tmp_path):
     (tmp_path / "apt-get").write_text("#!/bin/sh\ncommand -v ldconfig && command -v start-stop-daemon\n")
     (tmp_path / "apt-get").chmod(0o755)

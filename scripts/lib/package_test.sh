@@ -38,13 +38,16 @@ install_server() { # FOLDER MIRROR
   fi
 }
 
-# The processes of the chroot end with it, and see no others. The network is the host's, for apt.
+# The processes of the chroot end with it, and see no others. The network is the host's, for apt, and so is the proxy.
 on_machine() { # FOLDER COMMAND...
-  local folder=$1
+  local folder=$1 name settings=()
   shift
+  for name in http_proxy https_proxy ftp_proxy no_proxy; do
+    [[ -z ${!name-} ]] || settings+=("$name=${!name}")
+  done
   unshare --mount --pid --fork --kill-child --mount-proc="$folder/proc" chroot "$folder" \
     /usr/bin/env -i HOME=/ TERM=dumb DEBIAN_FRONTEND=noninteractive \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" </dev/null
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@" </dev/null
 }
 
 # Boots the machine with systemd, without a network, until booted.sh turns it off.

@@ -173,6 +173,13 @@ def test_a_given_source_is_held_against_the_server(machine, tmp_path, archive):
     assert "would be for MariaDB 10.11.17, but this machine's server is 10.11.19" in said
 
 
+def test_a_given_source_of_another_line_is_refused(machine, tmp_path):
+    """Its cache would be used under the name of the wrong server."""
+    code, said = run(machine("1:11.8.6-0+deb13u1"), "scripts/bootstrap", "--source", a_source(tmp_path / "mariadb", "11.8.6"),
+                     ROWSOCKET_CACHE=str(tmp_path / "empty"), ROWSOCKET_ANOTHER_SERVER="1")
+    assert code == 1 and "11.8.6 is no version of mariadb-10.11: --server names one of" in said, said
+
+
 def test_a_given_source_of_the_installed_version_has_its_package_version(machine, tmp_path):
     source = a_source(tmp_path / "mariadb", "10.11.19")
     text = f"""

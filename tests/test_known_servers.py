@@ -231,6 +231,13 @@ def test_packages_in_a_folder(debian):
     assert code == 1 and "has no mysql-source_*.deb" in said, said
 
 
+def test_packages_of_another_line_in_a_folder_are_refused(debian):
+    for name in HEADERS:
+        package_file(debian.folder, name, "8.4.7-1")
+    code, said = debian.run(f"source=$PWD; {PICK}")
+    assert code == 1 and "8.4.7-1 is no version of mysql-9.7" in said, said
+
+
 def test_libraries_whose_names_are_gone(debian):
     """A newer library of the same name does as well, one that sid has no more is the tested one."""
     debian.know("mysql-9.7", "78.3-2", "library", "libicu78")

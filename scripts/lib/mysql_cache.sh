@@ -88,11 +88,12 @@ mysql_folder() { echo "$cache_dir/server-mysql-$1.$cache_recipe"; }
 # Leaves in $package_version the first version whose headers are in the cache or can be downloaded.
 pick_mysql_version() {
   local versions given
-  require_version_of_the_line
+  require_version_of_the_line "$wanted_version"
   if [[ -n $source ]]; then
     given=$(given_package mysql-source) ||
       die "--source: $source has no mysql-source_*.deb: the headers of $server_name are in the packages ${mysql_headers[*]}"
     versions=("$(dpkg-deb -f "$given" Version)")
+    require_version_of_the_line "${versions[0]}"
   else
     mapfile -t versions < <(mysql_versions)
   fi

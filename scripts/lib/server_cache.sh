@@ -64,6 +64,7 @@ take_given_source() {
   [[ -e $folder/VERSION && -e $folder/sql/handler.h ]] ||
     die "$source is not the source of a MariaDB server: it has no VERSION or no sql/handler.h"
   package_version=$(version_of_source "$folder")
+  require_version_of_the_line "$package_version"
   installed=$(installed_server_package)
   [[ ${installed#*:} != "$package_version"-* ]] || package_version=$installed
 }
@@ -72,7 +73,7 @@ take_given_source() {
 # binary may be offered before, or without, its source.
 pick_version() {
   local version versions offered
-  require_version_of_the_line
+  require_version_of_the_line "$wanted_version"
   # scripts/package --for passes x.y.z on if the machine's own apt does not have it. Reads the whole lists first,
   # because an apt that still runs would collide with the apt of the download.
   if [[ -n $wanted_version && $wanted_version != *-* ]]; then
@@ -309,9 +310,9 @@ full_version() {
 }
 
 # The cache of a version of another line would get this server's name.
-require_version_of_the_line() {
-  [[ -z $wanted_version || $(upstream_version "$wanted_version") == "${server_name#*-}".* ]] ||
-    die "$wanted_version is no version of $server_name: --server names one of ${servers[*]}"
+require_version_of_the_line() { # VERSION; an empty one is any
+  [[ -z $1 || $(upstream_version "$1") == "${server_name#*-}".* ]] ||
+    die "$1 is no version of $server_name: --server names one of ${servers[*]}"
 }
 
 write_server_env() {

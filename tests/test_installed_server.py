@@ -95,6 +95,17 @@ def test_bootstrap_stops_where_the_source_of_the_server_cannot_be_had(machine, t
     assert not (cache / server_name()).exists(), "minutes were spent on headers that nobody can use"
 
 
+@pytest.mark.parametrize("has_cache", [False, True])
+def test_a_server_of_another_line_is_named(machine, tmp_path, own_cache, has_cache):
+    """Debian 13's server: it has a library of its own, and its data is of no use to an earlier line."""
+    cache = own_cache if has_cache else tmp_path / "empty"
+    code, said = run(machine("1:11.8.6-0+deb13u1"), "scripts/bootstrap", ROWSOCKET_CACHE=str(cache))
+    assert code == 1, said
+    assert "would be for MariaDB 10.11" in said and "but this machine's server is 11.8.6" in said
+    assert FIRST_WAY_OUT in said and "scripts/build --server mariadb-11.8\n" in said
+    assert "--allow-downgrades" not in said and "--source" not in said and "downloading" not in said
+
+
 @pytest.mark.parametrize("command", [["scripts/bootstrap"], ["scripts/bootstrap", "--update"],
                                      ["scripts/build"]])
 def test_a_cache_for_another_server_is_not_used(machine, own_cache, command):

@@ -36,31 +36,53 @@ fits_installed_server() { # VERSION
   [[ -z $installed || $installed == "$1" ]]
 }
 
-ways_out() { # VERSION [PACKAGE VERSION]
-  local package name names downgrade=() source
+# The installed server's name as in servers, such as mariadb-11.8; nothing if there is no server.
+installed_server_name() {
+  local version
+  version=$(installed_server_version)
+  [[ -z $version ]] || echo "$server_family-${version%.*}"
+}
+
+# The installed server is of the line that the library is for.
+ways_out_within_the_line() { # VERSION [PACKAGE VERSION]
+  local package name names downgrade=() option='' source
   package=$(installed_server_package)
+  [[ $server_name == "${servers[0]}" ]] || option="--server $server_name "
   source="The source of $(installed_server_version), as a folder or an archive, from wherever it can be had:
-     scripts/bootstrap --source PATH"
+     scripts/bootstrap $option--source PATH"
   if [[ $server_family == mysql ]]; then
     source="The packages mysql-source and libmysqlclient-dev of $(installed_server_version), as files in a folder:
-     scripts/bootstrap --server $server_name --source FOLDER"
+     scripts/bootstrap $option--source FOLDER"
   fi
+  say " - $source"
+  [[ -n $package && -n ${2-} ]] || return 0
+  mapfile -t names < <(packages_of_installed_server "$package")
+  for name in "${names[@]}"; do
+    downgrade+=("$name=$2")
+  done
   cat <<TEXT
-Ways out:
- - A package of Rowsocket that has a library for $(installed_server_version) needs no build:
-     apt install ./$server_family-plugin-rowsocket_*.deb
- - $source
-TEXT
-  if [[ -n $package && -n ${2-} ]]; then
-    mapfile -t names < <(packages_of_installed_server "$package")
-    for name in "${names[@]}"; do
-      downgrade+=("$name=$2")
-    done
-    cat <<TEXT
  - The server in the version that the library is for, held there until a library for a newer one is
    installed (look at $server_title's release notes before):
      apt-get install --allow-downgrades ${downgrade[*]}
      apt-mark hold ${names[*]}
+TEXT
+}
+
+# A server of another line is not brought to this one, which could not read its data.
+ways_out() { # VERSION [PACKAGE VERSION]
+  local installed
+  installed=$(installed_server_name)
+  cat <<TEXT
+Ways out:
+ - A package of Rowsocket that has a library for $(installed_server_version) needs no build:
+     apt install ./$server_family-plugin-rowsocket_*.deb
+TEXT
+  if [[ $installed == "$server_name" ]]; then
+    ways_out_within_the_line "$@"
+  elif [[ " ${servers[*]} " == *" $installed "* ]]; then
+    cat <<TEXT
+ - The library for this machine's server:
+     scripts/build --server $installed
 TEXT
   fi
   cat <<TEXT
@@ -82,4 +104,12 @@ require_installed_server() {
     "$(installed_server_version), which would refuse it"
   ways_out "$@" >&2
   exit 1
+}
+
+# Ends the script, before anything is downloaded, if this machine's server is of another line than the chosen one.
+require_installed_line() {
+  local installed
+  [[ -z ${ROWSOCKET_ANOTHER_SERVER-} ]] || return 0
+  installed=$(installed_server_name)
+  [[ -z $installed || $installed == "$server_name" ]] || require_installed_server "${server_name#*-}"
 }

@@ -335,6 +335,7 @@ link_server_cache() { # FOLDER
 }
 
 make_server_cache() {
+  require_installed_line
   if [[ $server_family == mysql ]]; then
     make_mysql_cache
     return

@@ -3,6 +3,7 @@
 import concurrent.futures
 import fcntl
 import os
+import re
 import shlex
 import subprocess
 
@@ -41,6 +42,13 @@ def start_container(folder):
                           env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"})
     assert (done.returncode == 0) == (folder / "served").exists()
     return (folder / "served").exists()
+
+
+def test_the_arguments_of_the_build_are_documented():
+    """A package that was built on Debian 13 cannot be installed in the default's Debian 12."""
+    names = re.findall(r"^ARG (\w+)", (REPOSITORY / "packaging/Containerfile").read_text(), re.MULTILINE)
+    page = (REPOSITORY / "docs/INSTALL.md").read_text(encoding="utf-8")
+    assert names and not [name for name in names if f"--build-arg {name}=" not in page]
 
 
 def test_a_first_start_that_is_cut_short_begins_anew(tmp_path):

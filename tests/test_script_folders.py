@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 
-from server import REPOSITORY
+from server import REPOSITORY, SERVERS
 from test_scripts import TIMEOUT_S, bash
 
 pytestmark = pytest.mark.once("starts no server")
@@ -66,3 +66,19 @@ def test_a_cache_folder_that_cannot_be_written_to(read_only_copy, cache):
     (folder / "scripts").chmod(0o555)
     code, said = bash('exec "$@"', *as_somebody, folder / "scripts/bootstrap", ROWSOCKET_CACHE=str(folder / cache))
     assert code == 1 and f"'{folder / cache}' cannot be written to: set ROWSOCKET_CACHE" in said, said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a folder of another user needs root")
+@pytest.mark.parametrize("command, file", [("cluster start", "cluster"), ("cluster status", "cluster"), ("server sql", "env")])
+def test_nothing_of_another_users_folder_is_executed(tmp_path, command, file):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / file).write_text(f'touch "{tmp_path}/executed"\n')
+    for path in (folder, folder / file):
+        os.chown(path, 54321, 54321)
+    (tmp_path / "cache" / SERVERS[0]).mkdir(parents=True)
+    (tmp_path / "cache" / SERVERS[0] / "env").write_text("ROWSOCKET_SERVER_PREFIX=/nowhere\n")
+    program, word = command.split()
+    code, said = bash('exec "$@"', REPOSITORY / "scripts" / program, word, folder, ROWSOCKET_CACHE=str(tmp_path / "cache"))
+    assert not (tmp_path / "executed").exists(), said
+    assert code == 1 and f"{folder} is another user's" in said, said

@@ -2,11 +2,12 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
 from server import REPOSITORY
-from test_scripts import LIB, bash
+from test_scripts import LIB, TIMEOUT_S, bash
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -83,3 +84,57 @@ def test_a_package_obtains_the_servers_that_it_is_for_alone(tmp_path, servers):
     first = said.partition("server ")[0]
     wanted = ("build-essential", "debhelper", "g++", "libssl-dev", "nlohmann-json3-dev")
     assert {f"package {each}" for each in wanted} <= set(first.splitlines()), said
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A commit of its own with a machine of sixteen processors and 1500 MB, where bootstrap has obtained every server and
+    dpkg-buildpackage only notes its folder and the number of its compilers."""
+    folder = tmp_path / "checkout"
+    for name in ("scripts", "packaging/debian"):
+        shutil.copytree(REPOSITORY / name, folder / name)
+    (folder / "src/model").mkdir(parents=True)
+    shutil.copy(REPOSITORY / "src/model/version.h", folder / "src/model")
+    (folder / ".gitignore").write_text("dist/\n")
+    with open(folder / "scripts/lib/build_jobs.sh", "a", encoding="ascii") as last_part:
+        last_part.write("nproc() { echo 16; }\nmemory_mb() { echo 1500; }\n")
+    (folder / "scripts/bootstrap").write_text("#!/bin/sh\n")
+    for name, cache, version in (("mariadb-10.11", "server-10.11.18-1", "10.11.18"), ("mysql-9.7", "server-mysql-9.7.4-1", "9.7.4")):
+        (tmp_path / "cache" / cache).mkdir(parents=True)
+        (tmp_path / "cache" / cache / "env").write_text(f"ROWSOCKET_SERVER_VERSION={version}\n")
+        (tmp_path / "cache" / name).symlink_to(cache)
+    program = tmp_path / "bin/dpkg-buildpackage"
+    program.parent.mkdir()
+    program.write_text(f"""#!/bin/bash
+        echo "$PWD $CMAKE_BUILD_PARALLEL_LEVEL" >"{tmp_path}/built"
+        touch "../$ROWSOCKET_SERVER_FAMILY-plugin-rowsocket_$$.deb"
+        [[ $ROWSOCKET_SERVER_FAMILY == mysql ]] || touch "../rowsocket-load_$$.deb"
+    """)
+    program.chmod(0o755)
+    for words in (["init", "-q"], ["add", "."],
+                  ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=folder, check=True, timeout=TIMEOUT_S)
+    return folder
+
+
+def build_package(checkout, server):
+    code, said = bash('unset TMPDIR CMAKE_BUILD_PARALLEL_LEVEL; exec "$@"', checkout / "scripts/package", "--server", server,
+                      ROWSOCKET_CACHE=str(checkout.parent / "cache"), ROWSOCKET_SERVER="",
+                      PATH=f"{checkout.parent}/bin:{os.environ['PATH']}")
+    assert code == 0, said
+    return said
+
+
+def test_a_package_is_built_where_there_is_room_for_it(checkout):
+    build_package(checkout, "mysql-9.7")
+    folder, jobs = (checkout.parent / "built").read_text().split()
+    assert folder.startswith("/var/tmp/rowsocket-package-") and jobs == "2"
+
+
+@pytest.mark.parametrize("jobs, ninja", [("2", "ninja -j 2 -C build-"), ("", "ninja -C build-")])
+def test_as_many_compilers_as_there_is_memory_for(tmp_path, jobs, ninja):
+    (tmp_path / "env").write_text("ROWSOCKET_SERVER_VERSION=10.11.18\n")
+    code, said = bash('exec "$@"', "make", "-n", "-f", REPOSITORY / "packaging/debian/rules", "override_dh_auto_build",
+                      ROWSOCKET_SERVER_FAMILY="mariadb", ROWSOCKET_SERVER_ENVS=str(tmp_path / "env"),
+                      CMAKE_BUILD_PARALLEL_LEVEL=jobs)
+    assert code == 0 and " ".join(said.split()).count(ninja) == 2, said

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How many compilers run at a time. Sourced by build.
+# How many compilers run at a time. Sourced by build and package.
 
 # The memory that the compiler needs for the largest file.
 compiler_mb=700
@@ -34,8 +34,8 @@ memory_mb() {
   echo "$least"
 }
 
-# Lets cmake --build run fewer compilers if there is too little memory for as many as Ninja runs: two more than there
-# are processors. Does not change a number that the caller has set.
+# Lets cmake --build, and packaging/debian/rules, run fewer compilers if there is too little memory for as many as Ninja
+# runs: two more than there are processors. Does not change a number that the caller has set.
 limit_jobs() { # [MEMINFO LIMIT_FILE...]
   local memory jobs files
   [[ -z ${CMAKE_BUILD_PARALLEL_LEVEL-} ]] || return 0

@@ -138,3 +138,17 @@ def test_as_many_compilers_as_there_is_memory_for(tmp_path, jobs, ninja):
                       ROWSOCKET_SERVER_FAMILY="mariadb", ROWSOCKET_SERVER_ENVS=str(tmp_path / "env"),
                       CMAKE_BUILD_PARALLEL_LEVEL=jobs)
     assert code == 0 and " ".join(said.split()).count(ninja) == 2, said
+
+
+def test_a_package_takes_the_place_of_those_of_its_family_alone(checkout):
+    def made():
+        return sorted(file.name for file in (checkout / "dist").glob("*.deb"))
+    build_package(checkout, "mariadb-10.11")
+    first = made()
+    said = build_package(checkout, "mysql-9.7")
+    both = made()
+    assert len(first) == 2 and len(both) == 3 and set(first) < set(both), f"{first} {both}"
+    assert [name for name in both if name in said] == sorted(set(both) - set(first)), said
+    build_package(checkout, "mariadb-10.11")
+    last = made()
+    assert len(last) == 3 and set(last) & set(both) == set(both) - set(first), last

@@ -102,6 +102,14 @@ def test_a_thread_pool_that_is_loaded_later_makes_no_worker_wait(make_server):
         sql.run("INSTALL SONAME 'rowsocket'")
 
 
+def test_a_private_server_writes_no_file_for_its_clients(make_server):
+    """Its root has no password, and every local user reaches its port."""
+    server = make_server(plugin="none")
+    file = server.directory / "run/written"
+    assert server.sql().error(f"SELECT 1 INTO OUTFILE '{file}'") == 1290  # ER_OPTION_PREVENTS_STATEMENT
+    assert not file.exists()
+
+
 @pytest.mark.mariadb("MySQL has this option only for a new data directory")
 def test_names_of_tables_are_folded_as_sql_folds_them(make_server):
     """Two spellings are one table: their requests for one row are merged."""

@@ -12,6 +12,8 @@ from server import PLUGINS, REPOSITORY
 pytestmark = pytest.mark.once("starts no server")
 PACKAGING = REPOSITORY / "packaging"
 GROUP = {"mariadb": "mariadbd", "mysql": "mysqld"}
+# Whatever server the option files of root name, that of this machine is asked.
+HERE = "--host=localhost --protocol=socket"
 
 
 class Machine:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 # pylint: disable=unused-import # the fixture
-from test_package_scripts import GROUP, PACKAGING, machine
+from test_package_scripts import GROUP, HERE, PACKAGING, machine
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -130,7 +130,8 @@ def test_setup_writes_nothing_into_the_tables_of_a_replica(machine, is_replica, 
     done = setup(machine, arguments=["--example"])
     assert done.returncode == 0, done.stderr
     told = (machine.folder / "said").read_text()
-    assert ("told: \n" not in told and "CREATE USER" not in told and "GRANT" not in told) == is_replica, told
+    assert all(each.startswith(HERE) for each in told.split("told: ")[1:]), told
+    assert (f"told: {HERE}\n" not in told and "CREATE USER" not in told and "GRANT" not in told) == is_replica, told
     said = "it gets no tables and no account of its own, and no example. Run rowsocket-setup on the source first"
     by_hand = f"by hand on one: {machine.name} <{machine.folder}/usr/share/rowsocket/innodb_memcache.sql, and so on"
     assert (said in done.stdout) == is_replica and (by_hand in done.stdout) == is_replica, done.stdout

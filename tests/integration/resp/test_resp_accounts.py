@@ -128,7 +128,7 @@ def test_the_error_has_the_grant_that_is_missing(server):
 def test_as_rowsocket_setup_leaves_it(make_server):
     """Clients without a login have the rights of rowsocket@localhost: strings, and what is granted to it."""
     text = (REPOSITORY / "packaging/rowsocket-setup").read_text()
-    statements = re.findall(r'\$client --execute "((?:CREATE USER|GRANT)[^"]+)"', text)
+    statements = re.findall(r'\bsql --execute "((?:CREATE USER|GRANT)[^"]+)"', text)
     assert len(statements) == 3
     server = make_server(options=["--loose-resp-user=rowsocket@localhost"])
     sql = server.sql()

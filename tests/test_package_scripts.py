@@ -116,6 +116,7 @@ def test_the_removal_logs_in_as_root_logs_in(machine):
     usual, own = said.splitlines()
     assert usual.startswith(f"--no-defaults --socket={machine.folder}/run/mysqld/mysqld.sock --user=root ")
     assert own == usual.partition("--user=root ")[2] and "keeps the library" not in printed
+    assert own.startswith(f"{HERE} "), own
 
 
 @pytest.mark.parametrize("client", ["exit 1", "echo 3"])

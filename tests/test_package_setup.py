@@ -139,6 +139,13 @@ def test_setup_writes_nothing_into_the_tables_of_a_replica(machine, is_replica, 
     assert (machine.config / "rowsocket_setup.cnf").exists() and (machine.folder / "etc/rowsocket/secrets").exists()
 
 
+def test_setup_opens_no_port_without_its_tables_and_its_account(machine):
+    """A server may refuse the account; from its next start on memcached would be open, and RESP closed."""
+    machine.put(f"bin/{machine.name}", "#!/bin/sh\ncase $* in *CREATE\\ USER*) exit 1 ;; esac\n")
+    assert setup(machine).returncode != 0
+    assert not list(machine.config.iterdir())
+
+
 def test_setup_knows_the_channels_of_group_replication_in_any_sql_mode(machine):
     """With NO_BACKSLASH_ESCAPES a backslash escapes nothing, and a member that writes would be taken for a replica."""
     machine.put(f"bin/{machine.name}", f"#!/bin/sh\n[ -n \"$*\" ] || cat >/dev/null\nprintf '%s\\n' \"$*\" >>'{machine.folder}/said'\n")

@@ -146,6 +146,21 @@ def test_setup_opens_no_port_without_its_tables_and_its_account(machine):
     assert not list(machine.config.iterdir())
 
 
+@pytest.mark.parametrize("answer,made", [
+    ("", ["ACCOUNT LOCK"]),
+    ("case $* in *rowsocket@localhost\\ ACCOUNT*) echo ERROR 1819 >&2; exit 1 ;; esac", ["ACCOUNT LOCK", "IDENTIFIED {} ACCOUNT LOCK"]),
+    ("case $* in *mysql.user*) echo rowsocket ;; esac", [])])
+def test_setup_makes_the_account_on_a_server_that_checks_passwords(machine, answer, made):
+    """MySQL generates no password for an account that is there, and would check an empty one."""
+    machine.put(f"bin/{machine.name}", f"#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{machine.folder}/said'\n{answer}\n"
+                "case $* in *RANDOM*) echo generated ;; esac\n")
+    done = setup(machine)
+    assert done.returncode == 0 and done.stderr == "" and "generated" not in done.stdout, done
+    unchecked = "VIA unix_socket" if machine.name == "mariadb" else "BY RANDOM PASSWORD"
+    said = re.findall(r"CREATE USER rowsocket@localhost (.*)", (machine.folder / "said").read_text())
+    assert said == [each.format(unchecked) for each in made]
+
+
 def test_setup_knows_the_channels_of_group_replication_in_any_sql_mode(machine):
     """With NO_BACKSLASH_ESCAPES a backslash escapes nothing, and a member that writes would be taken for a replica."""
     machine.put(f"bin/{machine.name}", f"#!/bin/sh\n[ -n \"$*\" ] || cat >/dev/null\nprintf '%s\\n' \"$*\" >>'{machine.folder}/said'\n")

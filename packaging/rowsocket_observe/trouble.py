@@ -379,7 +379,12 @@ RULES = (unseen.a_plugin_is_missing, counter("commit_failures"), failures.engine
          failures.most_requests_fail, failures.requests_for_a_table_fail, unseen.not_all_can_be_read)
 
 
+def _printable(text):
+    """Statements and names of other accounts may have control characters, which root's terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def what_is_wrong(look):
     """[(what is wrong, what to do), ...], the worst first."""
-    return [finding for rule in RULES for finding in rule(look)]
+    return [(_printable(wrong), _printable(mend)) for rule in RULES for wrong, mend in rule(look)]
 

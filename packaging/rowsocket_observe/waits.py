@@ -2,6 +2,7 @@
 from rowsocket_observe import blockers, rates
 
 LANE_NEAR_LIMIT_SHARE = 0.9  # of the lock wait threads are at work
+STATEMENT_LENGTH_MAX = 200  # letters of another session's statement that are shown
 LONG_TRANSACTION_S = 2  # of SQL that others wait for: KILL is named as a way out
 
 SHORT_TRANSACTIONS = (
@@ -36,6 +37,11 @@ def _who_holds(look):
     return WHO_HAS_THE_BACKUP_LOCK if "backup lock" in look.now.waits else WHO_HOLDS
 
 
+def _executes(one):
+    """What a session executes, in one line: a client may send megabytes, with line breaks."""
+    return f"it executes: {' '.join(one['query'].split())[:STATEMENT_LENGTH_MAX]}"
+
+
 def _end_of_deadlock(look, one):
     """MariaDB looks for deadlocks only where somebody begins to wait."""
     return (f"KILL {one['thread']} ends it; SET GLOBAL innodb_deadlock_detect = ON lets InnoDB end the next ones"
@@ -48,7 +54,7 @@ def _of_a_holder(look, one):
     if not int(one["thread"] or 0):
         return (f"a transaction of {one['seconds']} s that XA has prepared holds rows for which {one['waits']} wait, and its session"
                 " has gone", "XA RECOVER lists it; XA COMMIT or XA ROLLBACK ends it, as its coordinator says")
-    query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now: its client has not ended it"
+    query = _executes(one) if one["query"] else "it executes nothing now: its client has not ended it"
     who = f"connection {one['thread']} of SQL ({one['user'] or 'unknown'})"
     if one.get("deadlock"):
         return (f"{who} has been in a deadlock for {one['seconds']} s at most: it holds rows for which {one['waits']} wait, and waits"
@@ -94,7 +100,7 @@ def tables_are_waited_for(look):
     for one in look.table_holders:
         maybe = "its statement runs" if one.get("runs") else "its transaction is open"
         holds = f"holds {one['holds']} of {one['what'] or 'all tables'}" if one["holds"] else f"may be the cause: {maybe}"
-        query = f"it executes: {one['query']}" if one["query"] else "it executes nothing now"
+        query = _executes(one) if one["query"] else "it executes nothing now"
         yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {holds} for {one['seconds']} s;"
                f" {query}",
                ("" if one["holds"] else f"to be sure: {_who_holds(look)}; ")
@@ -114,7 +120,7 @@ def whole_tables_are_waited_for(look):
                f" {innodb}")
     for one in look.whole_table_holders:
         if one["query"]:
-            does = f"{'uses' if one['holds'] else 'may use'} {one['what']} for {one['seconds']} s; it executes: {one['query']}"
+            does = f"{'uses' if one['holds'] else 'may use'} {one['what']} for {one['seconds']} s; {_executes(one)}"
         else:
             does = f"may hold {one['what']} by LOCK TABLES; it executes nothing for {one['seconds']} s"
         yield (f"{waiting}; connection {one['thread']} of SQL ({one['user'] or 'unknown'}) {does}",

@@ -42,3 +42,10 @@ def test_remedies_set_no_variable_that_is_read_only():
     names = set(set_globally())
     assert "kill_connection" in names and names <= {row[0] for row in rows}, names
     assert not names & read_only, "these can be set at the server's start alone"
+
+
+def test_remedies_load_the_library_by_statements_of_both_families():
+    """MySQL has no INSTALL SONAME, for which the clients of tests have a translation."""
+    said = [text for module in MODULES for text in texts(module) if "INSTALL" in text]
+    assert any("INSTALL PLUGIN {} SONAME 'rowsocket.so'" in text for text in said)
+    assert not [text for text in said if "SONAME 'rowsocket'" in text]

@@ -177,8 +177,8 @@ def test_expired_rows_that_stay():
     assert "handlersocket_purge_rows_per_second is 0" in found(
         late(500), {**late(500), "limits": {"handlersocket": {"purge_rows_per_second": 0}}})
     gone = late(500, keeper="daemon_memcached")
-    assert "daemon_memcached is not loaded, and nobody else removes them: INSTALL SONAME 'rowsocket'" in found(late(500), gone)
-    assert ": SET SESSION wsrep_on = OFF; INSTALL SONAME 'rowsocket'" in found(late(500), {**gone, "server": {"wsrep_provider_name": "Galera"}})
+    assert "daemon_memcached is not loaded, and nobody else removes them: INSTALL PLUGIN daemon_memcached SONAME" in found(late(500), gone)
+    assert ": SET SESSION wsrep_on = OFF; INSTALL PLUGIN daemon_memcached" in found(late(500), {**gone, "server": {"wsrep_provider_name": "Galera"}})
     assert found(late(500), late(400)) == "" and found(late(500), late(500, oldest=2000)) == "", "they go"
     assert found(late(99), late(99)) == "", "some cannot go"
     assert found(late(500), {**late(500), "replication": {"applies": True}}) == "", "the source removes them"

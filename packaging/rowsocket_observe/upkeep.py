@@ -133,7 +133,7 @@ def _why_they_stay(look, late):
                 " table; SELECT @@read_only")
     if keeper not in look.now.counters:
         return f"{keeper} is not loaded, and nobody else removes them", \
-            replicas.on_this_node(look, "INSTALL SONAME 'rowsocket'") + ": INSTALL.md"
+            replicas.on_this_node(look, f"INSTALL PLUGIN {keeper} SONAME 'rowsocket.so'") + ": INSTALL.md"
     if look.now.limits.get(keeper, {}).get("purge_rows_per_second") == 0:
         return (f"{keeper}_purge_rows_per_second is 0",
                 f"set {keeper}_purge_rows_per_second = 1000 in an option file, and start the server again, or remove them by an event"

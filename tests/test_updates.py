@@ -1,7 +1,9 @@
 """rowsocket-updates: the server stays, for a day, at a version that has a library, and everybody is told."""
 
+import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -13,7 +15,8 @@ from server import REPOSITORY
 pytestmark = pytest.mark.once("starts no server")
 PROGRAM = REPOSITORY / "packaging/apt/rowsocket-updates"
 NEWER = "1:10.11.19-0+deb12u1"
-PIN_TEXT = "Package: src:mariadb\nPin: version 1:10.11.18*\nPin-Priority: 990\n"
+PRIORITY = re.search(r"Pin-Priority: (\d+)", (REPOSITORY / "packaging/debian/rules").read_text())[1]
+PIN_TEXT = f"Package: src:mariadb\nPin: version 1:10.11.18*\nPin-Priority: {PRIORITY}\n"
 
 
 class Machine:
@@ -154,6 +157,33 @@ def test_a_pin_whose_time_was_over_does_not_come_back_with_the_server(machine):
     machine.offer(NEWER)
     machine.run("--check")
     assert not machine.pin.exists()
+
+
+@pytest.mark.parametrize("default_release", ["", "bookworm", "/^bookworm(|-security|-updates)$/"])
+def test_apt_keeps_the_server_by_the_pin_whatever_release_it_prefers(tmp_path, default_release):
+    """apt gives 990 to each version of a release that the administrator prefers; it takes the newest of equal ones."""
+    versions = ("1:10.11.18-0+deb12u1", NEWER)
+    packages = "".join(f"Package: mariadb-server-core\nSource: mariadb\nVersion: {version}\nArchitecture: all\nFilename: x\nSize: 1\n\n"
+                       for version in versions).encode()
+    lists = tmp_path / "dists/bookworm"
+    (lists / "main/binary-all").mkdir(parents=True)
+    (lists / "main/binary-all/Packages").write_bytes(packages)
+    digest = hashlib.sha256(packages).hexdigest()
+    (lists / "Release").write_text("Suite: oldstable\nCodename: bookworm\nComponents: main\nArchitectures: all\n"
+                                   f"SHA256:\n {digest} {len(packages)} main/binary-all/Packages\n")
+    (tmp_path / "sources.list").write_text(f"deb [trusted=yes] file:{tmp_path} bookworm main\n")
+    (tmp_path / "preferences").write_text(PIN_TEXT)
+    (tmp_path / "status").write_text("")
+    (tmp_path / "cache/archives/partial").mkdir(parents=True)
+    (tmp_path / "state/lists/partial").mkdir(parents=True)
+    options = {"Dir::Etc::SourceList": "sources.list", "Dir::Etc::SourceParts": "none", "Dir::Etc::Preferences": "preferences",
+               "Dir::Etc::PreferencesParts": "none", "Dir::State": "state", "Dir::State::Status": "status", "Dir::Cache": "cache"}
+    arguments = [word for name, value in options.items() for word in ("-o", f"{name}={tmp_path / value}")]
+    arguments += ["-o", "APT::Sandbox::User=", "-o", f"APT::Default-Release={default_release}"]
+    subprocess.run(["apt-get", *arguments, "update"], check=True, capture_output=True)
+    said = subprocess.run(["apt-cache", *arguments, "policy", "mariadb-server-core"], check=True, capture_output=True, text=True,
+                          env={**os.environ, "LC_ALL": "C"}).stdout
+    assert all(version in said for version in versions) and f"Candidate: {versions[0]}\n" in said, said
 
 
 def test_the_pins_of_the_administrator_count(machine):

@@ -119,6 +119,8 @@ newer=$(apt-cache -o Dir::Etc::PreferencesParts=/dev/null policy mariadb-server-
 if [[ ${newer%-*} == "${before%-*}" ]]; then
   [[ -z $security ]] || fail "no newer server is offered"
 else
+  # Debian's release notes name this setting, which gives every version of the release a priority of its own.
+  echo "APT::Default-Release \"/^$suite(|-security|-updates)$/\";" >/etc/apt/apt.conf.d/99default-release
   for upgrade in "apt upgrade -y" "apt full-upgrade -y" "unattended-upgrade" \
     "apt-get install -y --only-upgrade mariadb-server mariadb-plugin-provider-bzip2"; do
     $upgrade >/srv/upgrade 2>&1 </dev/null || fail "$(tail /srv/upgrade)"

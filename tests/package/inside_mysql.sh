@@ -131,9 +131,9 @@ say "the server is wanted in the version of the library, and the pin ends"
 wants_version() { # prints the priority that apt gives to the installed version of the server
   LC_ALL=C apt-cache policy mysql-server-core | sed -n 's/^ \*\*\* [^ ]* \([0-9]*\)$/\1/p'
 }
-[[ $(wants_version) == 990 ]] || fail "apt does not keep the server at its version: $(apt-cache policy mysql-server-core)"
+[[ $(wants_version) == 995 ]] || fail "apt does not keep the server at its version: $(apt-cache policy mysql-server-core)"
 /usr/libexec/rowsocket/rowsocket-updates --unpin
-[[ $(wants_version) != 990 ]] || fail "the pin does not end"
+[[ $(wants_version) != 995 ]] || fail "the pin does not end"
 /usr/libexec/rowsocket/rowsocket-updates --pin
 
 say "a library that is gone under the server's option files"

@@ -80,7 +80,7 @@ def test_the_pin_is_what_the_package_says(machine):
 
 def test_the_pin_ends_when_its_time_is_over(machine):
     assert "is kept back until" in machine.run("--check").stdout
-    machine.age(23.9)
+    machine.age(23.4)
     assert "is kept back until" in machine.run("--check").stdout and machine.pin.exists()
     machine.age(24.1)
     said = machine.run("--check").stdout
@@ -214,7 +214,39 @@ def test_what_waits_after_an_end_has_its_own_day(machine):
     assert time.time() - float(machine.seen.read_text().split()[0]) < 3600
 
 
-@pytest.mark.parametrize("hours,kept", [("1", False), ("3", True), ("none", True), ("99999", True)])
+def test_a_check_once_a_day_ends_the_pin_after_one_day(machine):
+    """cron calls it some seconds earlier or later than the day before."""
+    machine.run("--check")
+    machine.age(23.99)
+    machine.run("--check")
+    assert not machine.pin.exists()
+
+
+@pytest.mark.parametrize("hours,pinned", [(24.1, False), (5, True)])
+def test_an_installation_gives_what_waits_no_other_day(machine, hours, pinned):
+    machine.run("--check")
+    machine.age(hours)
+    for action in ("--check", "--check", "--configured", "--check"):
+        assert machine.run(action).stderr == ""
+    assert machine.pin.exists() == pinned
+    assert float(machine.seen.read_text().split()[0]) == pytest.approx(time.time() - hours * 3600, abs=60)
+
+
+@pytest.mark.parametrize("versions,installed", [
+    (["10.11.18", "10.11.19"], "1:10.11.18-0+deb12u1"), (["10.11.20"], "1:10.11.20-0+deb12u1")])
+def test_a_package_with_the_library_that_was_missing_pins_again(machine, versions, installed):
+    """The server may have been upgraded since the last check, to a still newer version."""
+    machine.run("--check")
+    machine.age(24.1)
+    machine.run("--check")
+    facts = machine.root / "usr/share/rowsocket/package.json"
+    facts.write_text(json.dumps({**json.loads(facts.read_text()), "versions": versions}))
+    machine.offer(installed, installed)
+    machine.run("--configured")
+    assert machine.pin.exists() and not machine.seen.exists()
+
+
+@pytest.mark.parametrize("hours,kept", [("1", False), ("3", True),  ("none", True), ("99999", True)])
 def test_the_time_is_a_setting(machine, hours, kept):
     machine.set_hours(hours)
     machine.run("--check")

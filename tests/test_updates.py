@@ -289,10 +289,42 @@ def test_a_metric_for_node_exporter(machine):
     assert "\nrowsocket_server_update_waits 0\n" in (folder / "rowsocket.prom").read_text()
 
 
+def test_the_pin_ends_at_once_before_a_server_of_another_line(machine):
+    """An upgrade of the release is watched by somebody, the end of the day by nobody."""
+    machine.offer("1:11.8.6-0+deb13u1")
+    assert "kept back" not in machine.run("--status").stdout, "it is not until the next check"
+    said = machine.run("--check").stdout
+    assert "the ports stay closed" in said and "scripts/package --server mariadb-11.8 --for next" in said
+    machine.run("--configured")
+    machine.run("--check")
+    assert not machine.pin.exists()
+    machine.run("--pin")
+    assert machine.pin.exists()
+
+
+def test_the_pin_takes_the_server_to_a_line_that_has_a_library(machine):
+    facts = machine.root / "usr/share/rowsocket/package.json"
+    facts.write_text(json.dumps({**json.loads(facts.read_text()), "versions": ["10.11.18", "11.8.6"]}))
+    machine.offer("1:11.8.7-0+deb13u1")
+    assert "is kept back until" in machine.run("--check").stdout and machine.pin.exists()
+
+
 @pytest.mark.parametrize("packages,said", [
     ([], "is kept back until"),
     ([{"name": "mariadb-plugin-rowsocket", "mode": "deinstall"}], "its ports close")])
 def test_apt_is_told(machine, packages, said):
+    printed = hook(machine, packages)
+    assert printed.startswith("\nRowsocket: ") and said in printed
+
+
+def test_apt_ends_the_pin_before_a_server_of_another_line(machine):
+    machine.offer("1:11.8.6-0+deb13u1")
+    assert "the ports stay closed until" in (printed := hook(machine, [])) and "run apt again" in printed
+    assert not machine.pin.exists() and "run apt again" not in hook(machine, [])
+
+
+def hook(machine, packages):
+    """What is printed when apt is going to change these packages."""
     ours, apts = socket.socketpair()
     env = {**os.environ, "APT_HOOK_SOCKET": str(apts.fileno()), "ROWSOCKET_UPDATES_ROOT": str(machine.root),
            "PATH": f"{machine.root}/bin:{os.environ['PATH']}"}
@@ -307,8 +339,7 @@ def test_apt_is_told(machine, packages, said):
         assert json.loads(ours.recv(4096))["result"] == {"version": "0.1"}
         send("install.statistics", {"packages": packages})
         send("bye", {})
-        printed = program.communicate(timeout=60)[0]
-    assert printed.startswith("\nRowsocket: ") and said in printed
+        return program.communicate(timeout=60)[0]
 
 
 def test_nothing_stops_apt(machine):

@@ -47,7 +47,8 @@ class Machine:
         return self.here(text)
 
     def here(self, text):
-        for folder in ("/proc", "/etc/mysql", "/etc/rowsocket", "/usr/share/rowsocket", "/usr/libexec", "/run/mysqld", "/var/lib/rowsocket"):
+        for folder in ("/proc", "/etc/apt", "/etc/mysql", "/etc/rowsocket", "/usr/share/rowsocket", "/usr/libexec", "/run/mysqld",
+                       "/var/lib/rowsocket"):
             text = text.replace(folder, f"{self.folder}{folder}")
         return text
 
@@ -243,6 +244,27 @@ def test_what_the_administrator_set_aside_stays_aside(machine, removed):
     assert [file.name for file in machine.config.iterdir()] == ["rowsocket-load.cnf.off"]
     machine.run(machine.text_of("rowsocket-enable"))
     assert machine.load.exists()
+
+
+@pytest.mark.parametrize("aside", ["", "off"])
+def test_a_removal_that_is_taken_back_leaves_the_library_as_it_was(machine, aside):
+    """dpkg takes a removal back if another package of the same change cannot be installed."""
+    machine.put("usr/libexec/rowsocket/rowsocket-updates", f"#!/bin/sh\necho \"$@\" >>'{machine.folder}/updates'\n")
+    machine.script("postinst", "configure", "")
+    if aside:
+        machine.run(machine.text_of("rowsocket-enable"), "--off")
+    machine.script("prerm", "remove")
+    machine.script("postinst", "abort-remove", "in-favour", "other", "1.0")
+    assert machine.load.exists() != bool(aside)
+    assert (machine.folder / "updates").read_text() == "--configured\n--unpin\n--configured\n"
+
+
+def test_a_removal_without_python_ends_the_pin(machine):
+    """The pin would outlive the package, and keep the server for ever."""
+    machine.put("usr/libexec/rowsocket/rowsocket-updates", "#!/bin/sh\nexit 1\n")
+    machine.put("etc/apt/preferences.d/rowsocket.pref", "")
+    machine.script("prerm", "remove")
+    assert not (machine.folder / "etc/apt/preferences.d/rowsocket.pref").exists()
 
 
 def test_a_file_that_the_administrator_deleted_stays_away(machine):

@@ -173,6 +173,14 @@ def test_an_administrators_drop_in_counts_more_than_the_packages(name):
     assert drop_in.name < "override.conf" and "LimitNOFILE=131072" in drop_in.read_text()
 
 
+@pytest.mark.parametrize("name,other", [("mariadb", "mysql"), ("mysql", "mariadb")])
+def test_the_package_takes_the_place_of_that_for_the_other_server(name, other):
+    """Both have most files; dpkg would refuse to overwrite those of the other one while servers are exchanged."""
+    control = (PACKAGING / f"debian/control-{name}.in").read_text().partition(f"\nPackage: {name}-plugin-rowsocket\n")[2]
+    fields = control.partition("\n\n")[0].splitlines()
+    assert {f"Conflicts: {other}-plugin-rowsocket", f"Replaces: {other}-plugin-rowsocket"} <= set(fields)
+
+
 # --- The file that loads the library ---
 
 def test_the_first_installation_enables_the_library(machine):

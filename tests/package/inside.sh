@@ -70,7 +70,10 @@ served_after() {
 
 say "rowsocket-setup: every protocol for clients of this machine"
 quietly apt-get install -y php-cli php-memcached python3-pymemcache python3-redis
+# The file names another machine's server, which is not the one to set up.
+printf '[client]\nhost = 192.0.2.1\n' >"$HOME/.my.cnf"
 quietly rowsocket-setup --member www-data --example
+rm "$HOME/.my.cnf"
 restart
 rowsocket-doctor --client >/srv/client || fail "rowsocket-doctor --client: $(cat /srv/client)"
 grep -q "handlersocket_port 9998: served to clients whose first line is" /srv/client &&

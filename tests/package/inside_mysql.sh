@@ -57,6 +57,23 @@ say "a restart"
 restart
 check_session
 
+say "rowsocket-setup: on a server that checks passwords, beside an option file that names another machine's server"
+mysql -e "INSTALL COMPONENT 'file://component_validate_password'"
+printf '[client]\nhost = 192.0.2.1\n' >"$HOME/.my.cnf"
+quietly rowsocket-setup
+quietly rowsocket-setup --example
+rm "$HOME/.my.cnf"
+mysql -e "UNINSTALL COMPONENT 'file://component_validate_password'"
+restart
+rowsocket-doctor --client >/srv/client || fail "rowsocket-doctor --client: $(cat /srv/client)"
+grep -q "daemon_memcached_port 11211: served to every client" /srv/client && grep -q "resp_port 6379: served" /srv/client ||
+  fail "$(cat /srv/client)"
+[[ $(ask 6379 'HGET test.user:101 user_name\r\n' 2 | tail -n 1) == "Yukari Takeba" ]] ||
+  fail "the RESP port does not serve what rowsocket-setup grants"
+rm /etc/mysql/mysql.conf.d/rowsocket_setup.cnf
+restart
+check_session
+
 say "UNINSTALL PLUGIN and INSTALL PLUGIN"
 mysql -e "UNINSTALL PLUGIN handlersocket"
 ! (exec 3<>/dev/tcp/127.0.0.1/9998) 2>/dev/null || fail "the port is open still"

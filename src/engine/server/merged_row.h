@@ -79,7 +79,6 @@ class MergedRow {
 
   RowOpening Open(OpenTable& open, IndexState& index, std::span<const model::Value> key);
   Outcome Find(const model::Find& find, model::RowSink& sink);
-  Outcome Modify(const model::Find& find);
   Outcome Edit(const model::Edit& edit);
   Outcome Finish(NewRow::Made made);
   Outcome InsertEdited(const model::Edit& edit, std::span<const model::CellChange> changes);

@@ -287,8 +287,8 @@ class Session {
   virtual bool HoldsRows() const = 0;
 
   /// Waits while something, as a backup does, keeps commits back. False: no other session sees the
-  /// turn's changes before they are durable. REQUIRES: a turn that writes is open; Commit is called
-  /// next.
+  /// turn's changes before they are durable, or the commit will fail, and Commit says why.
+  /// REQUIRES: a turn that writes is open; Commit is called next.
   virtual bool PrepareCommit() = 0;
 
   /// Ends the turn. On an error the whole turn is rolled back, unless the result is kUnknown.

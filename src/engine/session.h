@@ -293,7 +293,8 @@ class Session {
 
   /// Ends the turn. On an error the whole turn is rolled back, unless the result is kUnknown.
   virtual Outcome Commit() = 0;
-  /// Ends the turn, if there is one: a call outside of a turn may have thrown.
+  /// Takes the turn back. Rollback may be called outside of a turn, too: after a call that has
+  /// thrown, the caller need not know whether a turn was open.
   virtual void Rollback() = 0;
 
   /// Gives back every table and lock. The owner of the session calls ReleaseTables when it has

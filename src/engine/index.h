@@ -22,7 +22,7 @@
 
 namespace rowsocket::engine {
 
-/// An index and columns of a table as they were when a container was checked.
+/// An index and columns of a table as a caller has found them earlier.
 struct IndexPin {
   std::string index;  ///< The index's name, even one that begins with a digit; empty or PRIMARY:
                       ///< the primary key.
@@ -62,8 +62,8 @@ struct IndexNames {
   bool keeps_listed_columns = false;
   /// What `lists` was when the index was opened, if the index keeps its listed columns.
   Lists kept_lists = Lists::kNamed;
-  /// `index` is a name even if it begins with a digit. Clients of HandlerSocket mean a number by
-  /// that; all others mean the name.
+  /// `index` is a name even if it begins with a digit. Some callers mean a number by such a
+  /// text; others set this.
   bool index_is_name = false;
 
   bool index_is_number() const {

@@ -16,8 +16,9 @@
 //       registry to Read.
 // Threads: a block from its worker's thread; the registry from any.
 // Lifetime: the registry outlives its blocks; what a block has counted stays.
-// Limits: a histogram is made when there is a first time to count in it: kLatencyHistogramBytes for
-// each worker, verb and phase that occur. If there is no memory for it, the time is not counted.
+// Limits: a histogram is made when there is a first time to count in it: 3.5 KB
+// (sizeof(base::LatencyHistogram)) for each worker, verb and phase that occur. If there is no
+// memory for it, the time is not counted.
 #pragma once
 
 #include <atomic>
@@ -51,7 +52,6 @@ inline constexpr const char* kPhaseNames[] = {"queue",  "lock_wait", "execute",
                                               "commit", "held",      "whole"};
 inline constexpr size_t kPhases = std::size(kPhaseNames);
 static_assert(kPhases == static_cast<size_t>(Phase::kWhole) + 1);
-inline constexpr size_t kLatencyHistogramBytes = sizeof(base::LatencyHistogram);
 
 /// The boundaries of a turn's phases, in nanoseconds of base::NowNs.
 struct TurnTimes {

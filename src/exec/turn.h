@@ -63,7 +63,9 @@ struct TurnClient {
   /// waits for a lock (TurnItem::waits), for its client to take earlier replies, or for the next
   /// turn.
   TurnItem* stopped_at = nullptr;
-  bool may_see_undurable = false;  ///< Only to be read: MarkUndurable sets it.
+  /// A find of this turn may have seen what is being committed. Set by MarkUndurable and Begin
+  /// alone.
+  bool may_see_undurable = false;
   Loss loss = Loss::kNone;
   // For the histograms of latencies:
   int64_t since_ns = 0;  ///< When the first request of the turn had come.

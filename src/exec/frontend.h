@@ -5,9 +5,11 @@
 //   kReply         Reply -> Finished
 //   kOpen          Opened -> Reply -> Finished
 //   kSilentOpen    Opened
+//   kRefresh       (nothing)
 //   kRequest       Execute -> Finished
 //   kAuthenticate  LoginEnded, when the login has been checked
 //
+// Before any of these, Refuse may make a kRequest or kOpen item a kReply item.
 // For a kSilentOpen or kRefresh item Parse consumes no input. The worker gets what the frontend
 // lacks, answers nothing and parses the input again. The worker refreshes before its next turn,
 // once for all connections that have asked in the present turn. Parse must then give another item,

@@ -11,8 +11,8 @@ namespace rowsocket::exec {
 
 namespace {
 
-// Whether the item may share its row. A find that has a detail of its frontend may be several
-// requests.
+/// Whether the item may share its row. A find that has a detail of its frontend may be several
+/// requests.
 bool MayJoin(const TurnItem& item) {
   return item.item.kind == Item::Kind::kRequest && !item.item.is_composite &&
          item.item.row_name().is_row() && (item.is_write() || item.item.detail == nullptr);

@@ -9,7 +9,9 @@
 // Threads: the worker's; CountComing, CountGone, count and connection_context from any.
 // Lifetime: connections die with the table, whose destructor requires that the lane has stopped.
 // Errors: a connection that cannot be served is closed, counted, and told to the log once a minute.
-// Only Add and AddMoved ask for memory: they reserve room for all that the client needs later.
+// Serving a client asks for no memory: Add and AddMoved reserve room for all that the client needs
+// later. A line for the log is left out where there is no memory for it; Describe may throw
+// std::bad_alloc.
 #pragma once
 
 #include <array>

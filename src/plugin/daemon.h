@@ -2,11 +2,11 @@
 // This is the one composition root of the library: it puts sessions, lane, ports and frontends
 // together.
 //
-// Besides counters that give out numbers, these objects exist once for the process: what daemon.cc
-// shares between plugins; exec::ConnectionBook::Shared; SharedKeyspaces::Get; in exec/token_book.cc
-// the longest time of tokens and the last purge that lost its turn; the key of HiddenKey
-// (exec/hot_rows.cc); the free blocks of base::ShownText; in engine/server the last state of
-// replication, and MySQL's WaitHook and plugin handles.
+// The most important of what exists once for the process: counters that give out numbers; what
+// daemon.cc shares between plugins; exec::ConnectionBook::Shared; SharedKeyspaces::Get; in
+// exec/token_book.cc the longest time of tokens and the last purge that lost its turn; the key of
+// HiddenKey (exec/hot_rows.cc); the free blocks of base::ShownText; in engine/server the last state
+// of replication, and MySQL's WaitHook and plugin handles.
 //
 // Flow: the server calls Init and Deinit; Init makes the descriptor's protocol, and a Running from
 //       what the protocol wants.

@@ -296,7 +296,8 @@ bool Turn::ExecuteItem(engine::Session& session, TurnItem& item, bool alone) {
   }
   // An item that still opens something has met a lock when its names were looked up: otherwise it
   // would be a kReply by now. A login waits because another thread checks it.
-  if (!is_reply && item.item.kind != Item::Kind::kRequest) item.wait = TurnItem::Wait::kForItsRow;
+  if (!is_reply && item.item.kind != Item::Kind::kRequest)
+    item.wait = TurnItem::Wait::kForOpenOrLogin;
   if (item.waits() || (!HasRoomFor(client) && !IsBeforePermanent(item))) {
     client.stopped_at = &item;
     return true;

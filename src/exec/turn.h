@@ -96,11 +96,13 @@ struct TurnClient {
 };
 
 struct TurnItem {
-  /// What the item waits for: a lock that another session holds.
+  /// Why the item cannot be answered in this turn.
   enum class Wait : uint8_t {
     kNo,
-    kForItsRow,  ///< As far as is known, the lock is that of the item's row.
-    kElsewhere,  ///< The lock is another one; the row may well be free.
+    kForItsRow,       ///< Another session holds a lock: as far as is known, that of the item's row.
+    kElsewhere,       ///< Another session holds another lock; the row may well be free.
+    kForOpenOrLogin,  ///< The item opens a table that is locked, or logs in: LockWaits or Logins
+                      ///< goes on with it.
   };
   /// Which part of the item stays as it is, even if its batch is rolled back and runs again.
   enum class Stands : uint8_t {

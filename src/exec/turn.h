@@ -170,7 +170,7 @@ struct TurnItem {
 };
 
 /// Counts an item that has its final answer, in `stats` and for its connection, and tells its
-/// frontend.
+/// frontend (turn_finish.cc).
 void EndItem(const Item& item, const model::Error& answer, uint64_t rows, Frontend& frontend,
              StatBlock& stats);
 
@@ -290,7 +290,7 @@ class Turn {
   bool PauseAfterConflict();
   static void HoldGates(std::span<TurnItem> items);
   static void DropReplies(std::span<TurnItem> items);
-  /// Counts the final answers, and opens the gates.
+  /// Counts the final answers, and opens the gates (turn_finish.cc).
   void Finish(std::span<TurnItem> items);
   void FinishItem(TurnItem& item);
 

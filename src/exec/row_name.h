@@ -1,5 +1,6 @@
-// The row that a request names: an opened index and the text of a key. Equal names name one row;
-// different names may name one row as well (`1` and `01`).
+// The name of what a request asks for by one key: an opened index and the key's text. Equal names
+// mean the same row if the key is a whole unique one; otherwise the same rows. Different names may
+// mean one row as well (`1` and `01`).
 //
 // Threads: plain values.
 // Lifetime: views of the request's key and of the index.
@@ -36,11 +37,13 @@ class RowName {
  public:
   RowName(const engine::Index& index, std::span<const model::Value> key)
       : index_(&index), key_(key) {}
-  /// Makes the name of the row, or no row's name if the request may be about several rows.
+  /// Makes the name of what the request asks for by one key, or the name of the index alone if the
+  /// request asks in another way.
   RowName(const engine::Index& index, const model::Request& request)
-      : RowName(index, request.names_one_row() ? request.key() : std::span<const model::Value>()) {}
+      : RowName(index,
+                request.asks_by_one_key() ? request.key() : std::span<const model::Value>()) {}
 
-  /// Whether this is the name of a row, or only of an index.
+  /// Whether the name has a key, and is not that of an index alone.
   bool is_row() const { return !key_.empty(); }
   const engine::Index& index() const { return *index_; }
   std::span<const model::Value> key() const { return key_; }

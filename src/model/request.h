@@ -155,9 +155,9 @@ struct Request {
     if (verb == Verb::kInsert) return {};
     return verb == Verb::kEdit ? edit.key : find.key;
   }
-  /// Whether this request is for at most one row by `=`, and does not skip it by an offset: with
-  /// all parts of a unique key, it names one row.
-  bool names_one_row() const {
+  /// Whether this request is for the rows of one key by `=`, from the first on. With all parts of a
+  /// unique key, that is one row at most, which only the engine knows.
+  bool asks_by_one_key() const {
     if (verb != Verb::kFind) return verb == Verb::kEdit;
     return find.op == CompareOp::kEq && !find.has_in && find.offset == 0 && find.limit > 0 &&
            find.key_parts_given == find.key.size();

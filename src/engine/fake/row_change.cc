@@ -41,7 +41,7 @@ bool IsPrimaryKey(const Resolved& resolved, std::span<const model::Value> key) {
 }
 
 NotMergeable WhyNotMerged(const Resolved& resolved, const Request& request) {
-  if (!request.names_one_row() || !IsPrimaryKey(resolved, request.key())) {
+  if (!request.asks_by_one_key() || !IsPrimaryKey(resolved, request.key())) {
     return NotMergeable::kRequest;
   }
   const TableDefinition& table = resolved.table->definition;

@@ -159,7 +159,7 @@ Outcome Session::Statement(engine::Index& index, const model::Request& request,
     return Outcome::Fail(ErrorCode::kKpnum);
   }
   const bool locks =
-      before_unit_ && request.names_one_row() && IsPrimaryKey(resolved, request.key());
+      before_unit_ && request.asks_by_one_key() && IsPrimaryKey(resolved, request.key());
   if (!request.is_write() && !locks) return Find(resolved, request.find, sink);
   if (before_unit_ && resolved.table->definition.permanent) {
     return Outcome::Fail(ErrorCode::kGroup);

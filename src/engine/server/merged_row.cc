@@ -10,7 +10,7 @@ using model::Modification;
 using model::Request;
 
 RowOpening MergedRow::Begin(IndexState& index, const Request& request) {
-  if (!request.names_one_row()) return RowOpening::Refused(NotMergeable::kRequest);
+  if (!request.asks_by_one_key()) return RowOpening::Refused(NotMergeable::kRequest);
   OpenTable* open = nullptr;
   RowOpening opening;
   opening.outcome = index.ResolveForWrite(tables_, &open);
@@ -69,7 +69,7 @@ void MergedRow::MarkColumns() {
 }
 
 NotMergeable MergedRow::Takes(const Request& request) const {
-  if (!request.names_one_row()) return NotMergeable::kRequest;
+  if (!request.asks_by_one_key()) return NotMergeable::kRequest;
   return index_->merge_rules(tables_, *open_).Of(request);
 }
 

@@ -50,7 +50,7 @@ bool Erases(const Request& request) {
 // A row that was deleted in memory must not be found by a foreign key of another table. BLOBs and
 // generated columns have bytes outside of the record, which the next statement frees.
 bool OpenRows::MayStay(IndexState& index, const Request& request, OpenTable** open) {
-  if (!request.names_one_row() || !index.ResolveForWrite(tables_, open).ok()) return false;
+  if (!request.asks_by_one_key() || !index.ResolveForWrite(tables_, open).ok()) return false;
   const TABLE& table = *(*open)->table;
   if (table.s->blob_fields != 0 || HasGenerated(table)) return false;
   if (table.s->reclength > kRowBytesMax) return false;
@@ -60,7 +60,7 @@ bool OpenRows::MayStay(IndexState& index, const Request& request, OpenTable** op
 }
 
 OpenRow* OpenRows::Find(const IndexState& index, const Request& request) {
-  if (!request.names_one_row()) return nullptr;
+  if (!request.asks_by_one_key()) return nullptr;
   for (size_t i = 0; i < count_; ++i) {
     OpenRow& row = *rows_[i];
     if (row.index != &index || !HasKey(row, request.key())) continue;

@@ -10,7 +10,7 @@ using model::ErrorCode;
 // committed: if it cannot be locked, the request fails.
 Outcome ServerSession::FindWhetherItLocks(IndexState& index, const model::Request& request,
                                           bool in_unit, bool* locks) {
-  if (!in_unit || !request.names_one_row()) return {};
+  if (!in_unit || !request.asks_by_one_key()) return {};
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;

@@ -70,7 +70,7 @@ Writer::Kind Writer::KindOf(const OpenTable& open, IndexState& index, const Requ
   if (request.verb == Request::Verb::kInsert) {
     return table.found_next_number_field == nullptr ? Kind::kInsert : Kind::kAlone;
   }
-  if (!request.names_one_row() || !NamesOneRow(index.key_info(open), request.key())) {
+  if (!request.asks_by_one_key() || !NamesOneRow(index.key_info(open), request.key())) {
     return Kind::kAlone;
   }
   // A statement that changes rows does not read generated columns.

@@ -87,7 +87,7 @@ void ServerSession::Recover() {
     thd_.ForgetKillQuery();
     return;
   }
-  LogNote("worker thread %llu was killed; a new one takes over", thd_.id());
+  LogNote("thread %llu (%s) was killed; a new one takes over", thd_.id(), description_.c_str());
   Renew();
 }
 

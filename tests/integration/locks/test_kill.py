@@ -5,7 +5,7 @@ import pytest
 
 import hs
 import semisync
-from load import (Crew, Reader, Transaction, errors_of, make_tables, make_writers, scaled,
+from load import (Crew, Reader, Transaction, errors_of, make_tables, make_writers, processes, scaled,
                   violations, worker_ids)
 from server import is_mysql, wait_until
 
@@ -118,6 +118,21 @@ def test_kill_of_a_worker_that_waits_for_a_lock(server, db, rows, sql):
     assert waiting.request(*add_one(3)) == hs.reply(0, 1, 1)
     expected = [2, int(first.code == 0), int(second.code == 0) + 1]
     assert sql.rows("SELECT n FROM kr ORDER BY id") == [(b"%d" % n,) for n in expected]
+
+
+def test_the_log_says_what_thread_was_killed(server, db, rows, sql):
+    holder = Transaction(server, db)
+    assert holder.run("UPDATE kr SET n = 10 WHERE id = 2")
+    waiting = opened(server, db)
+    waiting.send(*add_one(2))
+    lane, = wait_until(lambda: [int(process["id"]) for process in processes(sql)
+                                if "mode=lock wait, 1 request" in str(process["state"]) + str(process["info"])],
+                       what="a wait in the lane")
+    assert kill(sql, lane)
+    reply = waiting.recv()
+    assert f"{reply.code} {reply.error}" in KILLED
+    holder.rollback()
+    wait_until(lambda: f" thread {lane} (handlersocket: mode=lock wait, " in server.log(), what="the line of the log")
 
 
 def kills_under_load(server, db, what, rng, times):

@@ -43,8 +43,8 @@ struct WorkerContext {
   std::vector<net::Listener>* listeners = nullptr;
   WorkerPool* worker_pool = nullptr;
   HandshakeThread* handshake_thread = nullptr;  ///< Null if the port does not offer TLS.
-  /// Gives a new connection to the worker that has the fewest; false when there are too many
-  /// connections.
+  /// Gives a new connection to the worker that has the fewest; false when as many connections are
+  /// open as may be. REQUIRES: called by a worker that has a session.
   std::function<bool(net::UniqueFd)> assign;
   std::function<void(const std::string&)> log;
   net::BufferBudget* budget = nullptr;

@@ -1,7 +1,6 @@
 #include "exec/acceptor.h"
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.h"
@@ -20,7 +19,7 @@ constexpr int64_t kAcceptPauseMs = 100;
 void Acceptor::Listen() {
   for (net::Listener& each : *core_.context.listeners) {
     if (core_.loop.AddShared(each.fd(), &each)) continue;
-    clients_.CountNotWatched(errno);
+    clients_.CountRefused(Refusal::kNotWatched, errno);
     return Pause();
   }
 }
@@ -42,20 +41,19 @@ void Acceptor::Accept(net::Listener& listener) {
     if (accepted.status == Status::kTransient) continue;
     if (accepted.status == Status::kNone) return;
     if (accepted.status != Status::kAccepted) {
-      clients_.CountRefused(accepted.status == Status::kOutOfFds
-                                ? "no file descriptor left; raise open_files_limit"
-                                : strerror(accepted.error));
+      clients_.CountRefused(
+          accepted.status == Status::kOutOfFds ? Refusal::kNoDescriptor : Refusal::kNotAccepted,
+          accepted.error);
       return Pause();
     }
     // The kernel gives the lowest free number, so a number this high means that all lower ones are
     // in use.
     if (accepted.fd.get() >= core_.settings.limits.descriptors_max) {
-      clients_.CountRefused(
-          "all of the file descriptors for connections are in use; raise open_files_limit");
+      clients_.CountRefused(Refusal::kDescriptorsMax);
     } else if (core_.context.assign(std::move(accepted.fd))) {
       core_.stats.Add(Stat::kConnectionsAccepted);
     } else {
-      clients_.CountRefused((core_.settings.connections_variable + " are open").c_str());
+      clients_.CountRefused(Refusal::kConnectionsMax);
     }
   }
 }

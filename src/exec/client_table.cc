@@ -49,14 +49,14 @@ void ClientTable::Add(net::UniqueFd fd) {
     client->frontend->SetConnectionId(client->booked.id());
   } catch (const std::bad_alloc&) {
     CountGone();
-    return CountRefused("out of memory");
+    return CountRefused(Refusal::kMemory);
   }
   client->turn.frontend = client->frontend.get();
   client->turn.out_bytes_max = core_.settings.limits.buffered_bytes_max;
   if (core_.context.handshake_thread != nullptr && net::IsTcp(client->connection.fd()))
     client->life = Client::Life::kNew;
   if (!client->connection.UpdateInterest(core_.loop, client.get())) {
-    CountNotWatched(errno);
+    CountRefused(Refusal::kNotWatched, errno);
     return CountGone();
   }
   core_.stats.Add(Stat::kConnections);
@@ -81,7 +81,7 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   else
     Touch(client);
   if (!client.connection.UpdateInterest(core_.loop, &client)) {
-    CountNotWatched(errno);
+    CountRefused(Refusal::kNotWatched, errno);
     Retire(client);
     return;
   }
@@ -118,7 +118,7 @@ void ClientTable::LoseMoved(Client& client) {
   CountGone();
   core_.stats.Subtract(Stat::kConnections);
   core_.stats.Add(Stat::kConnectionsLost);
-  Log(Loss::kMemory, [this] { return WhyLost(Loss::kMemory); });
+  LogLoss(Loss::kMemory);
 }
 
 void ClientTable::Remember(std::unique_ptr<Client> client) {
@@ -258,17 +258,17 @@ void ClientTable::Retire(Client& client) {
 void ClientTable::Lose(Client& client, Loss loss) {
   Retire(client);
   core_.stats.Add(Stat::kConnectionsLost);
-  Log(loss, [&] { return WhyLost(loss); });
+  LogLoss(loss);
 }
 
-void ClientTable::CountRefused(const char* why) {
+void ClientTable::CountRefused(Refusal why, int error) {
   core_.stats.Add(Stat::kConnectionsRefused);
-  Log(Loss::kNone, [why] { return std::string("cannot accept connections: ") + why; });
+  Log(&refusals_logged_ms_[static_cast<size_t>(why)],
+      [&] { return "cannot accept connections: " + WhyRefused(why, error); });
 }
 
-void ClientTable::CountNotWatched(int error) {
-  core_.stats.Add(Stat::kConnectionsRefused);
-  Log(Loss::kNone, [error] { return "cannot accept connections: " + WhyNotWatched(error); });
+void ClientTable::LogLoss(Loss loss) {
+  Log(&losses_logged_ms_[static_cast<size_t>(loss)], [&] { return WhyLost(loss); });
 }
 
 std::string ClientTable::WhyLost(Loss loss) const {
@@ -286,14 +286,31 @@ std::string ClientTable::WhyLost(Loss loss) const {
          "binary log that cannot go on): the connections that wait for it are closed";
 }
 
-// Many connections that are lost or refused for one reason share one line, which hides no line
+std::string ClientTable::WhyRefused(Refusal refusal, int error) const {
+  switch (refusal) {
+    case Refusal::kConnectionsMax:
+      return core_.settings.connections_variable + " are open";
+    case Refusal::kMemory:
+      return "out of memory";
+    case Refusal::kNoDescriptor:
+      return "no file descriptor left; raise open_files_limit";
+    case Refusal::kDescriptorsMax:
+      return "all of the file descriptors for connections are in use; raise open_files_limit";
+    case Refusal::kNotAccepted:
+      return strerror(error);
+    case Refusal::kNotWatched:
+      return WhyNotWatched(error);
+  }
+  return {};
+}
+
+// Many connections that are lost, or refused, for one reason share one line, which hides no line
 // about another reason. If there is no memory for the line, only the line is lost.
 template <typename MakeText>
-void ClientTable::Log(Loss loss, MakeText make) {
+void ClientTable::Log(std::optional<int64_t>* logged_ms, MakeText make) {
   const int64_t now_ms = base::CoarseNowMs();
-  std::optional<int64_t>& logged_ms = logged_ms_[static_cast<size_t>(loss)];
-  if (logged_ms && now_ms - *logged_ms < kLogMs) return;
-  logged_ms = now_ms;
+  if (*logged_ms && now_ms - **logged_ms < kLogMs) return;
+  *logged_ms = now_ms;
   try {
     core_.context.log(make());
   } catch (const std::bad_alloc&) {

@@ -25,6 +25,7 @@
 #include "exec/client.h"
 #include "exec/connection_list.h"
 #include "exec/held_replies.h"
+#include "exec/refusal.h"
 #include "exec/worker_context.h"
 #include "net/connection.h"
 #include "net/idle_list.h"
@@ -90,10 +91,9 @@ class ClientTable {
   void Retire(Client& client);
   /// Retires the client without an answer, and tells the log why.
   void Lose(Client& client, Loss loss);
-  /// Counts a connection that could not be taken, and tells the log why.
-  void CountRefused(const char* why);
-  /// Counts a connection or listener that the event loop cannot watch, and tells the log why.
-  void CountNotWatched(int error);
+  /// Counts a connection that could not be taken, or a listener that cannot be watched, and tells
+  /// the log why. `error`: what errno says, for kNotAccepted and kNotWatched.
+  void CountRefused(Refusal why, int error = 0);
   /// Closes the connections whose time is over. `polled_ms`: when the loop last looked at the
   /// sockets. Bytes that came while the worker was in a turn count as activity.
   void CloseExpired(int64_t polled_ms);
@@ -114,9 +114,11 @@ class ClientTable {
   void CountActive(Client& client);
   void SendReplies(Client& client);
   void SendOfAway(Client& client);
+  void LogLoss(Loss loss);
   std::string WhyLost(Loss loss) const;
+  std::string WhyRefused(Refusal refusal, int error) const;
   template <typename MakeText>
-  void Log(Loss loss, MakeText make);
+  void Log(std::optional<int64_t>* logged_ms, MakeText make);
 
   WorkerCore& core_;
   HeldReplies& held_;
@@ -129,8 +131,9 @@ class ClientTable {
   std::vector<Client*> orphans_;  ///< Closed, but the lane or the login desk has their request.
   net::IdleList<Client> idle_{0};
   net::IdleList<Client> unauthenticated_{0};
-  /// When the last line was written about each Loss; kNone stands for refused connections.
-  std::array<std::optional<int64_t>, kLosses> logged_ms_;
+  /// When the last line was written about each Loss, and about each Refusal.
+  std::array<std::optional<int64_t>, kLosses> losses_logged_ms_;
+  std::array<std::optional<int64_t>, kRefusals> refusals_logged_ms_;
 };
 
 }  // namespace rowsocket::exec

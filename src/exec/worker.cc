@@ -163,7 +163,7 @@ void Worker::TurnAway() {
   for (net::UniqueFd& fd : mail.connections) {
     fd.Reset();
     clients_.CountGone();
-    clients_.CountRefused("out of memory");
+    clients_.CountRefused(Refusal::kMemory);
   }
   while (const std::unique_ptr<Client> client = mail.clients.Pop()) clients_.LoseMoved(*client);
   for (const auto& list : mail.lists) list->Add({});
@@ -258,7 +258,7 @@ void Worker::Accept(net::Listener& listener) {
   try {
     acceptor_.Accept(listener);
   } catch (const std::bad_alloc&) {
-    clients_.CountRefused("out of memory");
+    clients_.CountRefused(Refusal::kMemory);
   }
 }
 

@@ -19,6 +19,11 @@ using engine::fake::Call;
 
 class PortTest : public ::testing::Test {
  protected:
+  /// Connects the socket while the process has no file descriptor left for the port's end of the
+  /// connection; then calls `meanwhile`, and gives the process its descriptors back.
+  template <typename Meanwhile>
+  void ConnectWithoutDescriptors(const net::UniqueFd& socket, Meanwhile meanwhile);
+
   TestPort server_;
 };
 
@@ -36,6 +41,20 @@ class ScopedLimit {
   const __rlimit_resource_t resource_;
   rlimit before_;
 };
+
+template <typename Meanwhile>
+void PortTest::ConnectWithoutDescriptors(const net::UniqueFd& socket, Meanwhile meanwhile) {
+  // All numbers below the first free one are in use, and no higher number is allowed.
+  const int first_free = dup(socket.get());
+  close(first_free);
+  const ScopedLimit limit(RLIMIT_NOFILE, static_cast<rlim_t>(first_free));
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  where.sin_port = htons(server_.port->listeners().front().address().port);
+  ASSERT_EQ(0, connect(socket.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)));
+  meanwhile();
+}
 
 /// The sessions of a server that is loading plugins: they come only when the server has started.
 class SessionsOfNoServerYet final : public engine::SessionFactory {
@@ -140,24 +159,31 @@ TEST_F(PortTest, WithoutFileDescriptorsItRestsAndGoesOn) {
   LineClient client = server_.ConnectAndOpen();
   EXPECT_EQ(kRow1, client.Ask(kFind1));
   const net::UniqueFd late(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  {
-    // All numbers below the first free one are in use, and no higher number is allowed.
-    const int first_free = dup(late.get());
-    close(first_free);
-    const ScopedLimit limit(RLIMIT_NOFILE, static_cast<rlim_t>(first_free));
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    where.sin_port = htons(server_.port->listeners().front().address().port);
-    ASSERT_EQ(0, connect(late.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)));
+  ConnectWithoutDescriptors(late, [&] {
     ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) > 1; }));
     EXPECT_EQ(kRow1, client.Ask(kFind1));
-  }
+  });
   net::WriteAll(late.get(), kOpenIdV);
   EXPECT_EQ("0\t1\n", net::ReadExactly(late.get(), 4));
   const std::vector<std::string> log = server_.TakeLog();
   ASSERT_EQ(1u, log.size());
   EXPECT_NE(std::string::npos, log.front().find("open_files_limit")) << log.front();
+}
+
+TEST_F(PortTest, LineAboutOneReasonToRefuseHidesNoLineAboutAnother) {
+  server_.settings.limits.connections_max = 1;
+  server_.Start();
+  const LineClient client = server_.ConnectAndOpen();
+  EXPECT_EQ("(end)", server_.Connect().ReadLine());
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) == 1; }));
+  const net::UniqueFd late(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ConnectWithoutDescriptors(late, [this] {
+    ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) > 2; }));
+  });
+  const std::vector<std::string> log = server_.TakeLog();
+  ASSERT_EQ(2u, log.size());
+  EXPECT_NE(std::string::npos, log[0].find("connections_max")) << log[0];
+  EXPECT_NE(std::string::npos, log[1].find("open_files_limit")) << log[1];
 }
 
 TEST_F(PortTest, StopWithThousandsOfConnectionsIsQuick) {

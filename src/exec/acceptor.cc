@@ -50,9 +50,7 @@ void Acceptor::Accept(net::Listener& listener) {
     // in use.
     if (accepted.fd.get() >= core_.settings.limits.descriptors_max) {
       clients_.CountRefused(Refusal::kDescriptorsMax);
-    } else if (core_.context.assign(std::move(accepted.fd))) {
-      core_.stats.Add(Stat::kConnectionsAccepted);
-    } else {
+    } else if (!core_.context.assign(std::move(accepted.fd))) {
       clients_.CountRefused(Refusal::kConnectionsMax);
     }
   }

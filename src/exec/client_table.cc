@@ -60,6 +60,7 @@ void ClientTable::Add(net::UniqueFd fd) {
     return CountGone();
   }
   core_.stats.Add(Stat::kConnections);
+  core_.stats.Add(Stat::kConnectionsAccepted);
   client->connected_ms = core_.clock.now_ms;
   unauthenticated_.Insert(*client, core_.clock.now_ms);
   Touch(*client);

@@ -83,6 +83,7 @@ TEST_F(FewSessionsTest, OtherWorkersServeAlone) {
 TEST_F(FewSessionsTest, ClientsThatAWorkerGotMeanwhileAreClosed) {
   server_.settings.writes = false;
   server_.settings.workers = 2;
+  server_.settings.limits.connections_max = 2;
   Notification is_clear;
   Start([&](unsigned asked) {
     if (asked != 0) return true;
@@ -90,9 +91,12 @@ TEST_F(FewSessionsTest, ClientsThatAWorkerGotMeanwhileAreClosed) {
     return false;
   });
   LineClient first = server_.Connect(), second = server_.Connect();
-  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsAccepted) == 2; }));
+  // The third connection is refused when both workers have got one.
+  EXPECT_EQ("(end)", server_.Connect().ReadLine());
   is_clear.Notify();
   EXPECT_EQ(1, IsServed(first) + IsServed(second));
+  ASSERT_TRUE(Eventually([this] { return server_.Stat(Stat::kConnectionsRefused) == 2; }));
+  EXPECT_EQ(1u, server_.Stat(Stat::kConnectionsAccepted));
   EXPECT_EQ(kRow1, server_.ConnectAndOpen().Ask(kFind1));
   server_.Stop();  // The port refers to local variables.
 }

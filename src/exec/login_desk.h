@@ -19,7 +19,6 @@
 // done; if memory runs out later, a login waits for its check, or is refused.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -31,6 +30,7 @@
 #include "base/mutex.h"
 #include "engine/login.h"
 #include "exec/login_sources.h"
+#include "exec/thread_share.h"
 
 namespace rowsocket::exec {
 
@@ -67,7 +67,7 @@ struct LoginJob {
 class LoginDesk {
  public:
   LoginDesk(engine::LoginChecker& checker, unsigned threads)
-      : checker_(checker), threads_max_(threads), sources_(ShareOf(threads)) {}
+      : checker_(checker), threads_max_(threads), sources_(ThreadShare(threads)) {}
   ~LoginDesk() { Stop(); }
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
@@ -91,11 +91,6 @@ class LoginDesk {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  /// How many of the threads may check logins of one address.
-  static unsigned ShareOf(unsigned threads) {
-    return std::max(1u, threads - std::max(1u, threads / 4));
-  }
 
   void Main();
   bool Next(base::Condition::Lock& lock) REQUIRES(mutex_);

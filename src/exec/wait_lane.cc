@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "exec/describe.h"
+#include "exec/thread_share.h"
 #include "model/limits.h"
 
 namespace rowsocket::exec {
@@ -128,12 +129,12 @@ void WaitLane::Stop() {
   threads_.clear();
 }
 
-// The first group whose account leaves a quarter of the threads to others: an account that waits
-// for many rows, which one of its own sessions may have locked, must not have all threads.
+// The first group whose account leaves threads to others (ThreadShare): an account that waits for
+// many rows, which one of its own sessions may have locked, must not have all threads.
 WaitLane::WaitGroups::iterator WaitLane::Next() {
-  const unsigned share = std::max(1u, threads_max_ - threads_max_ / 4);
-  // An account has its full share with more than half of the threads, so that at most one account
-  // does.
+  const unsigned share = ThreadShare(threads_max_);
+  // The thread that looks for a group is not at work. A full share is more than half of the other
+  // threads, so that at most one account has it.
   const auto full =
       std::find_if(threads_of_.begin(), threads_of_.end(),
                    [share](const AccountThreads& each) { return each.threads >= share; });

@@ -16,12 +16,12 @@
 // Flow: worker: Submit(job) -> lane thread: wait, run, commit -> owner's Done(jobs)
 // Threads: Submit and Cancel from any thread, Stop from one; a job is the lane's between Submit and
 // Done.
-// Limits: threads_max threads, and three quarters of them for one account; further waiting groups
-// are queued in the order in which they came. One job a connection; kTurnRequestsMax in a turn, and
-// kTurnReplyBytesMax and one reply more. A job waits with three waiting groups at most: the one
-// under way when it came, the one under way when it came again after it was handed back, and its
-// own; a job for which its own has no room may come again. Time in the queue, when all threads are
-// at work, is not counted.
+// Limits: threads_max threads, of which one account leaves a quarter, and at least one of several,
+// to others; further waiting groups are queued in the order in which they came. One job a
+// connection; kTurnRequestsMax in a turn, and kTurnReplyBytesMax and one reply more. A job waits
+// with three waiting groups at most: the one under way when it came, the one under way when it came
+// again after it was handed back, and its own; a job for which its own has no room may come again.
+// Time in the queue, when all threads are at work, is not counted.
 // Errors: a job that no thread can be had for ends as a wait that took too long. So do all jobs of
 // a waiting group whose wait takes too long. If memory runs out the jobs under way come back with
 // Loss::kMemory, which takes no memory; Submit throws std::bad_alloc.

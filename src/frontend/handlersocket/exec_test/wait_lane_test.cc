@@ -181,6 +181,38 @@ TEST_F(WaitLaneTest, JobsAboveTheThreadsWaitInOrder) {
   EXPECT_EQ("1,11;2,21;3,31;", store_.Dump(kLaneTable));
 }
 
+TEST_F(WaitLaneTest, AccountLeavesOneOfAFewThreadsToOthers) {
+  static const model::Account greedy("greedy", "localhost"), modest("modest", "localhost");
+  const auto submit_as = [this](const model::Account& account, const std::string& key) {
+    auto job = Job(Increment(key));
+    job->item.request.account = &account;
+    lane_->Submit(std::move(job));
+  };
+  for (const unsigned threads : {2u, 3u}) {
+    StartLane(threads);
+    std::vector<std::unique_ptr<engine::fake::Holding>> held;
+    for (unsigned row = 1; row <= threads; ++row) {
+      held.push_back(Hold(std::to_string(row)));
+      submit_as(greedy, std::to_string(row));
+    }
+    ASSERT_TRUE(store_.AwaitWaiting(threads - 1));
+    submit_as(modest, "4");
+    ASSERT_EQ("0\t1\t0\n", owner_.NextReply()) << threads;
+    held.clear();
+    for (unsigned i = 0; i < threads; ++i) EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+  }
+}
+
+// A lane of one thread serves an account, too.
+TEST_F(WaitLaneTest, AccountMayHaveTheOnlyThread) {
+  static const model::Account only("only", "localhost");
+  StartLane(1);
+  auto job = Job(Increment("2"));
+  job->item.request.account = &only;
+  lane_->Submit(std::move(job));
+  EXPECT_EQ("0\t1\t1\n", owner_.NextReply());
+}
+
 TEST_F(WaitLaneTest, JobCanBeCanceledBeforeAThreadHasIt) {
   StartLane(1);
   auto held = Hold("1");

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <vector>
 
 #include "base/require.h"
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/random_fields.h"
 #include "frontend/resp/row_change.h"
+#include "frontend/resp/row_reply.h"
 #include "frontend/resp/scan.h"
 #include "frontend/resp/store.h"
 #include "frontend/resp/watch.h"
@@ -42,104 +42,6 @@ bool ParseOp(std::string_view text, model::CompareOp* op) {
   }
   return false;
 }
-
-/// Whether the reply has one text or nil for each field that the command names.
-bool IsOfGivenFields(Verb verb) { return verb == Verb::kHGet || verb == Verb::kHMGet; }
-
-/// Writes the reply of a find as its cells come; the names of fields come from the index.
-class RowReply final : public model::RowSink {
- public:
-  RowReply(const RespCall& call, resp::Version version, size_t bytes_max, base::Buffer& out)
-      : call_(call),
-        version_(version),
-        out_(out),
-        expiry_at_(ExpiryColumnAt(call)),
-        bytes_max_(bytes_max),
-        end_max_(out.size() + bytes_max),
-        shows_names_(call.verb == Verb::kHGetAll || call.verb == Verb::kHKeys ||
-                     call.verb == Verb::kHScan),
-        shows_values_(call.verb == Verb::kHGetAll || call.verb == Verb::kHVals ||
-                      IsOfGivenFields(call.verb) ||
-                      (call.verb == Verb::kHScan && !call.field_list->without_values)) {}
-
-  bool Cell(std::string_view text) override {
-    bytes_read_ += text.size();
-    if (at_ == expiry_at_) return TakeExpiry(Value(text));
-    const std::string& name = call_.index->names().columns[at_++];
-    if (call_.skips_unknown) AppendUnknown(&name);
-    if (call_.verb == Verb::kHScan && !MatchesPattern(call_.field_list->pattern, name)) return true;
-    ++fields_;
-    size_ = text.size();
-    bytes_ += name.size() + text.size();
-    if (call_.verb == Verb::kHRandField) {
-      const bool without_values = call_.field_list->without_values;
-      pairs_.emplace_back(name, without_values ? std::string_view() : text);
-      return without_values || bytes_ <= bytes_max_;
-    }
-    if (shows_names_) resp::AppendBulk(name, &out_);
-    if (shows_values_) resp::AppendBulk(text, &out_);
-    return out_.size() <= end_max_;
-  }
-  bool NullCell() override {
-    if (at_ == expiry_at_) return TakeExpiry(Value());
-    const std::string& name = call_.index->names().columns[at_++];
-    if (call_.skips_unknown) AppendUnknown(&name);
-    if (IsOfGivenFields(call_.verb)) resp::AppendNil(version_, &out_);
-    return true;
-  }
-
-  /// Appends nil for the named fields after the last column. Call it after the last cell.
-  void AppendRest() {
-    if (call_.skips_unknown) AppendUnknown(nullptr);
-  }
-
-  size_t fields() const { return fields_; }
-  size_t size() const { return size_; }
-  /// The bytes of the names and values of all fields that exist.
-  size_t bytes() const { return bytes_; }
-  size_t bytes_read() const { return bytes_read_; }
-  /// HRANDFIELD: the fields, with their values if it answers values.
-  std::span<const RespField> pairs() const { return pairs_; }
-  bool is_expired() const { return is_expired_; }
-  int64_t expires_ms() const { return expires_ms_; }
-
- private:
-  bool TakeExpiry(const Value& cell) {
-    ++at_;
-    expires_ms_ = keyspace::ExpiryFromCell(cell);
-    is_expired_ = IsExpired(call_, cell);
-    return true;
-  }
-
-  /// Appends nil for fields that are no columns. `next`: the column of the next cell, or null.
-  void AppendUnknown(const std::string* next) {
-    if (!IsOfGivenFields(call_.verb)) return;
-    const auto& arguments = call_.arguments;
-    for (; argument_ < arguments.size(); ++argument_) {
-      if (next != nullptr && arguments[argument_] == *next) break;
-      resp::AppendNil(version_, &out_);
-    }
-    ++argument_;
-  }
-
-  const RespCall& call_;
-  const resp::Version version_;
-  base::Buffer& out_;
-  size_t argument_ = 2;
-  const size_t expiry_at_;
-  int64_t expires_ms_ = keyspace::kNever;
-  bool is_expired_ = false;
-  const size_t bytes_max_;
-  const size_t end_max_;
-  const bool shows_names_;
-  const bool shows_values_;
-  std::vector<RespField> pairs_;
-  size_t at_ = 0;
-  size_t fields_ = 0;
-  size_t size_ = 0;
-  size_t bytes_ = 0;
-  size_t bytes_read_ = 0;
-};
 
 /// Whether a number is written as a column with ZEROFILL shows it.
 bool IsFilledUp(std::string_view text, const engine::ColumnFacts& column) {
@@ -238,8 +140,8 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
   }
 }
 
-void AppendFound(RespWork& work, const RespCall& call, const RowReply& row, std::string_view cells,
-                 base::Buffer& out) {
+void AppendFound(RespWork& work, const RespCall& call, const RespRowReply& row,
+                 std::string_view cells, base::Buffer& out) {
   switch (call.verb) {
     case Verb::kHGetAll:
       resp::AppendMap(row.fields(), work.version, &out);
@@ -418,7 +320,7 @@ Outcome ExecuteGet(RespWork& work, const RespCall& call, size_t reply_bytes_max,
                    engine::Session& session, base::Buffer& out) {
   const size_t begin = out.size();
   if (call.verb == Verb::kHMGet) resp::AppendArray(call.arguments.size() - 2, &out);
-  RowReply row(call, work.version, reply_bytes_max, out);
+  RespRowReply row(call, work.version, reply_bytes_max, out);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
   work.bytes_read += row.bytes_read();
@@ -466,7 +368,7 @@ Outcome ExecuteWithoutExplaining(RespWork& work, const RespCall& call, size_t re
   thread_local base::Buffer cells;
   if (cells.capacity() > model::kKeptValueBytesMax) cells.Release();
   cells.Truncate(0);
-  RowReply row(call, work.version, reply_bytes_max, cells);
+  RespRowReply row(call, work.version, reply_bytes_max, cells);
   Outcome outcome = session.Execute(*call.index, call.request, row);
   if (!outcome.ok()) return outcome;
   work.bytes_read += row.bytes_read();

@@ -48,7 +48,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   const Verb verb = call.verb;
   request.verb = model::Request::Verb::kEdit;
   edit.key = call.key.parts;
-  edit.may_insert = IsSet(verb) && !OnlyUpdates(call.script) &&
+  edit.may_insert = MakesRows(verb) && !OnlyUpdates(call.script) &&
                     (call.keyspace == nullptr || call.keyspace->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
   edit.keeps_key = true;
@@ -125,7 +125,7 @@ void RespRowChange::Make(std::span<const Value> row) {
   const auto columns =
       static_cast<uint32_t>(call_.index->columns() - (expiry_at_ != kNoColumn ? 1 : 0));
   if (call_.script != RespScript::kNone && !MayChangeField(row, columns)) return;
-  if (!exists && IsSet(call_.verb) && call_.keyspace != nullptr && !call_.keyspace->inserts) {
+  if (!exists && MakesRows(call_.verb) && call_.keyspace != nullptr && !call_.keyspace->inserts) {
     wrong_ = "NOROW there is no such row, and rowsocket.keyspaces lets no command make it";
     return;
   }

@@ -17,12 +17,12 @@
 
 namespace rowsocket::frontend {
 
-/// Whether the command sets fields, so that it makes a row if there is none.
-constexpr bool IsSet(RespVerb verb) {
+/// Whether the command makes its row if there is none.
+constexpr bool MakesRows(RespVerb verb) {
   return verb == RespVerb::kHSet || verb == RespVerb::kHMSet || verb == RespVerb::kHSetNx;
 }
 constexpr bool ChangesFields(RespVerb verb) {
-  return IsSet(verb) || verb == RespVerb::kHDel || verb == RespVerb::kHIncrBy ||
+  return MakesRows(verb) || verb == RespVerb::kHDel || verb == RespVerb::kHIncrBy ||
          verb == RespVerb::kHIncrByFloat;
 }
 /// Whether a RespRowChange carries out the call.

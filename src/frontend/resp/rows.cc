@@ -182,7 +182,8 @@ void AppendFound(RespWork& work, const RespCall& call, const RespRowReply& row,
   }
 }
 
-bool SetsFields(Verb verb) { return ChangesFields(verb) && verb != Verb::kHDel; }
+/// Whether the command gives fields values; HDEL, which makes them NULL, does not.
+bool PutsFields(Verb verb) { return ChangesFields(verb) && verb != Verb::kHDel; }
 
 void NameFields(const RespCall& call, engine::IndexNames* names) {
   const auto& arguments = call.arguments;
@@ -263,7 +264,7 @@ void NameColumns(const RespCall& call, engine::IndexNames* names) {
       call.expiring_rows != nullptr && names->lists == engine::IndexNames::Lists::kNamed;
   if (adds) names->columns.push_back(call.expiring_rows->definition.expire_time_column);
   // Another value in a column of the key would make another key's row of it.
-  if (SetsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNamedOutsideKey;
+  if (PutsFields(call.verb)) names->lists = engine::IndexNames::Lists::kNamedOutsideKey;
 }
 
 std::string_view PrepareCall(RespCall& call, const model::Account* account, base::Arena& arena) {

@@ -110,7 +110,7 @@ enum class RespVerb : uint8_t {
 };
 
 /// What a command is about.
-enum class RespVerbPart : uint8_t {
+enum class RespSubject : uint8_t {
   kServer,    ///< The connection, or the server: the engine is not asked.
   kRow,       ///< A row, as a hash.
   kAnyKey,    ///< A row or a string: the commands that Redis calls generic.
@@ -137,7 +137,7 @@ struct RespVerbTraits {
   static constexpr unsigned kNeedsExpiryAlone = 16;
 
   RespVerb verb;
-  RespVerbPart part;
+  RespSubject subject;
   RespFields fields = RespFields::kNone;
   unsigned flags = 0;
   std::string_view privileges = {};  ///< The privileges on the table without which the command is
@@ -153,7 +153,7 @@ struct RespVerbTraits {
 /// The table of the verbs; TraitsOf finds a row.
 inline constexpr auto kRespVerbs = [] {
   using Verb = RespVerb;
-  using Part = RespVerbPart;
+  using Subject = RespSubject;
   using Fields = RespFields;
   constexpr unsigned kMayBeQueued = RespVerbTraits::kMayBeQueued;
   constexpr unsigned kMayLackFields = RespVerbTraits::kMayLackFields;
@@ -162,96 +162,98 @@ inline constexpr auto kRespVerbs = [] {
   constexpr unsigned kReadsExpiry =
       RespVerbTraits::kReadsString | RespVerbTraits::kNeedsExpiryAlone;
   return std::to_array<RespVerbTraits>({
-      {Verb::kPing, Part::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kEcho, Part::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kQuit, Part::kServer},
-      {Verb::kReset, Part::kServer},
-      {Verb::kSelect, Part::kServer},
-      {Verb::kHello, Part::kServer},
-      {Verb::kAuth, Part::kServer},
-      {Verb::kClient, Part::kServer},
-      {Verb::kCommand, Part::kServer},
-      {Verb::kInfo, Part::kServer},
-      {Verb::kTime, Part::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kRole, Part::kServer},
-      {Verb::kConfig, Part::kServer},
-      {Verb::kCluster, Part::kServer},
-      {Verb::kAcl, Part::kServer},
-      {Verb::kScript, Part::kServer},
-      {Verb::kFunction, Part::kServer},
-      {Verb::kLatency, Part::kServer},
-      {Verb::kSlowlog, Part::kServer},
-      {Verb::kHotkeys, Part::kServer},
-      {Verb::kPublish, Part::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kLastSave, Part::kServer},
-      {Verb::kModule, Part::kServer},
-      {Verb::kPubSub, Part::kServer},
-      {Verb::kUnsubscribe, Part::kServer},
-      {Verb::kWait, Part::kServer},
-      {Verb::kMulti, Part::kServer},
-      {Verb::kExec, Part::kServer},
-      {Verb::kDiscard, Part::kServer},
-      {Verb::kUnwatch, Part::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kOnce, Part::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kOutcome, Part::kServer},
-      {Verb::kRefused, Part::kServer},
-      {Verb::kHGet, Part::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
-      {Verb::kHMGet, Part::kRow, Fields::kEach, kMayBeQueued | kMayLackFields, "SELECT"},
-      {Verb::kHGetAll, Part::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
-      {Verb::kHExists, Part::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
-      {Verb::kHLen, Part::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
-      {Verb::kHKeys, Part::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
-      {Verb::kHVals, Part::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
-      {Verb::kHScan, Part::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
-      {Verb::kHStrLen, Part::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
-      {Verb::kHRandField, Part::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
-      {Verb::kHSet, Part::kRow, Fields::kPairs, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kHMSet, Part::kRow, Fields::kPairs, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kHSetNx, Part::kRow, Fields::kOne, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kHDel, Part::kRow, Fields::kEach, kMayBeQueued | kMayLackFields, "SELECT, UPDATE"},
-      {Verb::kHIncrBy, Part::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
-      {Verb::kHIncrByFloat, Part::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
-      {Verb::kRequire, Part::kRow, Fields::kOne, kMayBeQueued, "SELECT"},
-      {Verb::kDel, Part::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
-      {Verb::kExists, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
-      {Verb::kType, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
-      {Verb::kMemoryUsage, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kObjectEncoding, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kTtl, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
-      {Verb::kExpireTime, Part::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
-      {Verb::kPersist, Part::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE"},
-      {Verb::kExpire, Part::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE, DELETE"},
-      {Verb::kWatch, Part::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
-      {Verb::kWatched, Part::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
-      {Verb::kScan, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
-      {Verb::kKeys, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
-      {Verb::kDbSize, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
-      {Verb::kRandomKey, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
-      {Verb::kInfoKeys, Part::kManyKeys, Fields::kNone, 0, "SELECT"},
-      {Verb::kFlushDb, Part::kManyKeys, Fields::kNone, 0, "SELECT, DELETE"},
-      {Verb::kFlushAll, Part::kManyKeys, Fields::kNone, 0, "DELETE"},
-      {Verb::kGet, Part::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kSet, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kSetEx, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kSetNx, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kGetSet, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kGetDel, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
-      {Verb::kGetEx, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, UPDATE"},
-      {Verb::kAppend, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kStrLen, Part::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kGetRange, Part::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kSetRange, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kIncrBy, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kIncrByFloat, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kMGet, Part::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kMSet, Part::kString, Fields::kNone, kMayBeQueued | kHasPairs,
+      {Verb::kPing, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kEcho, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kQuit, Subject::kServer},
+      {Verb::kReset, Subject::kServer},
+      {Verb::kSelect, Subject::kServer},
+      {Verb::kHello, Subject::kServer},
+      {Verb::kAuth, Subject::kServer},
+      {Verb::kClient, Subject::kServer},
+      {Verb::kCommand, Subject::kServer},
+      {Verb::kInfo, Subject::kServer},
+      {Verb::kTime, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kRole, Subject::kServer},
+      {Verb::kConfig, Subject::kServer},
+      {Verb::kCluster, Subject::kServer},
+      {Verb::kAcl, Subject::kServer},
+      {Verb::kScript, Subject::kServer},
+      {Verb::kFunction, Subject::kServer},
+      {Verb::kLatency, Subject::kServer},
+      {Verb::kSlowlog, Subject::kServer},
+      {Verb::kHotkeys, Subject::kServer},
+      {Verb::kPublish, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kLastSave, Subject::kServer},
+      {Verb::kModule, Subject::kServer},
+      {Verb::kPubSub, Subject::kServer},
+      {Verb::kUnsubscribe, Subject::kServer},
+      {Verb::kWait, Subject::kServer},
+      {Verb::kMulti, Subject::kServer},
+      {Verb::kExec, Subject::kServer},
+      {Verb::kDiscard, Subject::kServer},
+      {Verb::kUnwatch, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kOnce, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kOutcome, Subject::kServer},
+      {Verb::kRefused, Subject::kServer},
+      {Verb::kHGet, Subject::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
+      {Verb::kHMGet, Subject::kRow, Fields::kEach, kMayBeQueued | kMayLackFields, "SELECT"},
+      {Verb::kHGetAll, Subject::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
+      {Verb::kHExists, Subject::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
+      {Verb::kHLen, Subject::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
+      {Verb::kHKeys, Subject::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
+      {Verb::kHVals, Subject::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
+      {Verb::kHScan, Subject::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
+      {Verb::kHStrLen, Subject::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
+      {Verb::kHRandField, Subject::kRow, Fields::kNone, kMayBeQueued, "SELECT"},
+      {Verb::kHSet, Subject::kRow, Fields::kPairs, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kHMSet, Subject::kRow, Fields::kPairs, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kHSetNx, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kHDel, Subject::kRow, Fields::kEach, kMayBeQueued | kMayLackFields, "SELECT, UPDATE"},
+      {Verb::kHIncrBy, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
+      {Verb::kHIncrByFloat, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
+      {Verb::kRequire, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT"},
+      {Verb::kDel, Subject::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
+      {Verb::kExists, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
+      {Verb::kType, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
+      {Verb::kMemoryUsage, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kObjectEncoding, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsString,
+       "SELECT"},
+      {Verb::kTtl, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
+      {Verb::kExpireTime, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
+      {Verb::kPersist, Subject::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE"},
+      {Verb::kExpire, Subject::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE, DELETE"},
+      {Verb::kWatch, Subject::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
+      {Verb::kWatched, Subject::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
+      {Verb::kScan, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
+      {Verb::kKeys, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
+      {Verb::kDbSize, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
+      {Verb::kRandomKey, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
+      {Verb::kInfoKeys, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
+      {Verb::kFlushDb, Subject::kManyKeys, Fields::kNone, 0, "SELECT, DELETE"},
+      {Verb::kFlushAll, Subject::kManyKeys, Fields::kNone, 0, "DELETE"},
+      {Verb::kGet, Subject::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kSet, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kSetEx, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kSetNx, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kGetSet, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kGetDel, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
+      {Verb::kGetEx, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, UPDATE"},
+      {Verb::kAppend, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kStrLen, Subject::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kGetRange, Subject::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kSetRange, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kIncrBy, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kIncrByFloat, Subject::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kMGet, Subject::kString, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kMSet, Subject::kString, Fields::kNone, kMayBeQueued | kHasPairs,
        "SELECT, INSERT, UPDATE"},
-      {Verb::kMSetNx, Part::kString, Fields::kNone, kHasPairs, "SELECT, INSERT, UPDATE"},
-      {Verb::kEval, Part::kString, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE, DELETE"},
+      {Verb::kMSetNx, Subject::kString, Fields::kNone, kHasPairs, "SELECT, INSERT, UPDATE"},
+      {Verb::kEval, Subject::kString, Fields::kNone, kMayBeQueued,
+       "SELECT, INSERT, UPDATE, DELETE"},
       // A refusal of RENAME or COPY names the privileges of all its parts: PrivilegesOf joins them.
-      {Verb::kMoveTake, Part::kMove, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
-      {Verb::kMovePut, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
-      {Verb::kMoveRemove, Part::kMove, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
+      {Verb::kMoveTake, Subject::kMove, Fields::kNone, kMayBeQueued | kReadsString, "SELECT"},
+      {Verb::kMovePut, Subject::kMove, Fields::kNone, kMayBeQueued, "SELECT, INSERT, UPDATE"},
+      {Verb::kMoveRemove, Subject::kMove, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
   });
 }();
 
@@ -262,19 +264,19 @@ static_assert(std::all_of(kRespVerbs.begin(), kRespVerbs.end(),
                           [](const RespVerbTraits& row) { return &TraitsOf(row.verb) == &row; }));
 
 /// Whether the command asks the engine.
-constexpr bool AsksEngine(RespVerb verb) { return TraitsOf(verb).part != RespVerbPart::kServer; }
-constexpr bool IsMoveVerb(RespVerb verb) { return TraitsOf(verb).part == RespVerbPart::kMove; }
+constexpr bool AsksEngine(RespVerb verb) { return TraitsOf(verb).subject != RespSubject::kServer; }
+constexpr bool IsMoveVerb(RespVerb verb) { return TraitsOf(verb).subject == RespSubject::kMove; }
 constexpr bool IsStringVerb(RespVerb verb) {
-  return TraitsOf(verb).part == RespVerbPart::kString || IsMoveVerb(verb);
+  return TraitsOf(verb).subject == RespSubject::kString || IsMoveVerb(verb);
 }
 constexpr bool NamesManyKeys(RespVerb verb) {
-  return TraitsOf(verb).part == RespVerbPart::kManyKeys;
+  return TraitsOf(verb).subject == RespSubject::kManyKeys;
 }
 /// Whether the command empties the store, or a database of it.
 constexpr bool IsFlush(RespVerb verb) {
   return verb == RespVerb::kFlushDb || verb == RespVerb::kFlushAll;
 }
-constexpr bool IsGeneric(RespVerb verb) { return TraitsOf(verb).part == RespVerbPart::kAnyKey; }
+constexpr bool IsGeneric(RespVerb verb) { return TraitsOf(verb).subject == RespSubject::kAnyKey; }
 constexpr bool NamesFields(RespVerb verb) { return TraitsOf(verb).fields != RespFields::kNone; }
 /// Where the arguments that name fields end; they begin with the third one.
 constexpr size_t EndOfFields(RespVerb verb, size_t arguments) {

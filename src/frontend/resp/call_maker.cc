@@ -181,7 +181,7 @@ bool RespCallMaker::MakeOne(const RespCommand& command, RespArguments arguments,
   call->database = state_.database;
   if (command.verb == Verb::kWatch) call->watch.image = &arena.Allocate<RespImage>(1)[0];
   if (!locator_.Locate(command.writes, may_name_tables, arena, call, error)) return false;
-  if (command.verb == Verb::kRequire && arguments.size() > 5) {
+  if (command.verb == Verb::kRowRequire && arguments.size() > 5) {
     call->refusal =
         arguments.size() == 7 && IsWord(arguments[5], "error") ? arguments[6] : std::string_view();
     if (call->refusal.empty()) {

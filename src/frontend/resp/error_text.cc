@@ -247,7 +247,7 @@ std::string RespFailureText(const model::Error& error, const RespWork& work, con
     return RespDeniedText(*call, *account);
   }
   const bool is_watch =
-      call != nullptr && (call->verb == RespVerb::kWatch || call->verb == RespVerb::kWatched);
+      call != nullptr && (call->verb == RespVerb::kWatch || call->verb == RespVerb::kCheckWatch);
   if (is_watch && error.code == ErrorCode::kFld) return std::string(kColumnsChanged);
   if (call != nullptr && work.wrong.empty()) {
     const std::string_view why = WhyTableDoesNotFit(*call, error.code);

@@ -250,13 +250,13 @@ exec::Frontend::Step RespFrontend::PrepareNow(const RespCommand& command, RespAr
   const Verb verb = command.verb;
   if (verb == Verb::kExec)
     return {Parsed::kItem, transactions_.Exec(account(), arena, item) ? consumed : 0};
-  if (verb == Verb::kRequire || verb == Verb::kOnce) {
+  if (verb == Verb::kRowRequire || verb == Verb::kRowOnce) {
     AnswerItemError(
-        std::string(verb == Verb::kOnce ? "ERR ROW.ONCE" : "ERR ROW.REQUIRE") + " without MULTI",
+        std::string(verb == Verb::kRowOnce ? "ERR ROW.ONCE" : "ERR ROW.REQUIRE") + " without MULTI",
         arena, item);
     return taken;
   }
-  if (verb == Verb::kOutcome) {
+  if (verb == Verb::kRowOutcome) {
     return {Parsed::kItem,
             tokens_.PrepareOutcome(arguments, account(), arena, item) ? consumed : 0};
   }

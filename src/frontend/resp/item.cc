@@ -67,7 +67,7 @@ void MakeRequestItem(std::span<RespCall> calls, bool is_exec, size_t commands, b
     exec::UnitRequest& one = unit.requests[at];
     one.index = call.index;
     one.request = call.request;
-    one.is_required = call.verb == Verb::kRequire || call.verb == Verb::kWatched ||
+    one.is_required = call.verb == Verb::kRowRequire || call.verb == Verb::kCheckWatch ||
                       call.watch.absent != nullptr ||
                       (call.verb == Verb::kMSetNx && call.string_command->only_if_absent);
     const bool is_named = at == 0 || (!unit.writes && call.request.is_write());

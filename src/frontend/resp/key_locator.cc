@@ -156,7 +156,7 @@ bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_vie
   call->key.parts = arena.Allocate<model::Value>(call->row_key.parts.size());
   std::copy(call->row_key.parts.begin(), call->row_key.parts.end(), call->key.parts.begin());
   // A watched row is compared as a whole.
-  const bool reads_all = writes || call->verb == Verb::kWatch || call->verb == Verb::kWatched;
+  const bool reads_all = writes || call->verb == Verb::kWatch || call->verb == Verb::kCheckWatch;
   call->index = (reads_all ? container->full_index : container->get_index).get();
   return true;
 }

@@ -27,7 +27,7 @@ namespace {
 bool ReadsAll(Verb verb) {
   return verb == Verb::kHGetAll || verb == Verb::kHLen || verb == Verb::kHKeys ||
          verb == Verb::kHVals || verb == Verb::kHScan || verb == Verb::kHRandField ||
-         verb == Verb::kMemoryUsage || verb == Verb::kWatch || verb == Verb::kWatched;
+         verb == Verb::kMemoryUsage || verb == Verb::kWatch || verb == Verb::kCheckWatch;
 }
 
 bool ParseOp(std::string_view text, model::CompareOp* op) {
@@ -123,7 +123,7 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
     case Verb::kTtl:
     case Verb::kExpireTime:
       return resp::AppendInteger(-2, &out);
-    case Verb::kRequire:
+    case Verb::kRowRequire:
       return;
     case Verb::kHExists:
     case Verb::kHLen:
@@ -171,7 +171,7 @@ void AppendFound(RespWork& work, const RespCall& call, const RespRowReply& row,
       return resp::AppendInteger(ExpiryAnswer(call, row.expires_ms()), &out);
     case Verb::kPersist:
       return resp::AppendInteger(0, &out);
-    case Verb::kRequire:
+    case Verb::kRowRequire:
       return resp::AppendSimple("OK", &out);
     case Verb::kDel:
     case Verb::kExists:
@@ -195,11 +195,11 @@ void NameFields(const RespCall& call, engine::IndexNames* names) {
   if (ReadsAll(verb)) {
     names->lists = engine::IndexNames::Lists::kAllButKey;
     // A watched row is compared as a whole, with the columns that a DDL statement adds meanwhile.
-    names->keeps_listed_columns = verb == Verb::kWatch || verb == Verb::kWatched;
+    names->keeps_listed_columns = verb == Verb::kWatch || verb == Verb::kCheckWatch;
     if (!names->keeps_listed_columns) ShowFields(call, /*all=*/true, names);
     return;
   }
-  if (verb == Verb::kRequire) {
+  if (verb == Verb::kRowRequire) {
     names->filter_columns.emplace_back(arguments[2]);
     return;
   }
@@ -302,7 +302,7 @@ std::string_view PrepareCall(RespCall& call, const model::Account* account, base
   if (call.verb == Verb::kHScan) return TakeFieldScan(call, arena);
   if (call.verb == Verb::kHRandField) return TakeRandomFields(call, arena);
   if (call.verb == Verb::kDel) request.find.modification = model::Modification::kDelete;
-  if (call.verb == Verb::kRequire) {
+  if (call.verb == Verb::kRowRequire) {
     const std::span<model::Filter> filter = arena.Allocate<model::Filter>(1);
     if (!ParseOp(call.arguments[3], &filter[0].op)) {
       return "ERR the operator of ROW.REQUIRE is one of = != > >= < <=";

@@ -83,7 +83,7 @@ bool RespTokens::PrepareOutcome(RespArguments arguments, const model::Account* a
   RespWork& work = RespWorkOf(*item);
   work.tokened = tokened;
   work.calls = arena.Allocate<RespCall>(1);
-  work.calls[0].verb = RespVerb::kOutcome;
+  work.calls[0].verb = RespVerb::kRowOutcome;
   work.calls[0].arguments = arguments;
   item->kind = Item::Kind::kRequest;
   item->request.account = account;  // The account only counts; the TokenBook checks rights.

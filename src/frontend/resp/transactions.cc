@@ -34,7 +34,7 @@ std::string RespTransactions::WhyNotQueued(const CommandWithArguments& added, si
   if (!TraitsOf(command->verb).may_be_queued()) {
     return "ERR Command not allowed inside a transaction: '" + std::string(command->name) + "'";
   }
-  if (command->verb == Verb::kOnce && (has_token || !exec::IsToken(arguments[1]))) {
+  if (command->verb == Verb::kRowOnce && (has_token || !exec::IsToken(arguments[1]))) {
     return "ERR a transaction has one token, of 1 to " + std::to_string(model::kTokenBytesMax) +
            " bytes";
   }
@@ -49,10 +49,10 @@ void RespTransactions::Queue(const RespCommand& command, RespArguments arguments
                              const model::Account* account, base::Arena& arena, Item* item) {
   const size_t bytes = BytesOf(arguments);
   const bool has_token =
-      command.verb == Verb::kOnce && std::any_of(state_.queued->begin(), state_.queued->end(),
-                                                 [](const RespState::Queued& queued) {
-                                                   return queued.command->verb == Verb::kOnce;
-                                                 });
+      command.verb == Verb::kRowOnce && std::any_of(state_.queued->begin(), state_.queued->end(),
+                                                    [](const RespState::Queued& queued) {
+                                                      return queued.command->verb == Verb::kRowOnce;
+                                                    });
   std::string why = WhyNotQueued({&command, arguments}, state_.multi_bytes + bytes,
                                  state_.queued->size(), has_token);
   if (command.verb == Verb::kRefused) settings_.info->AddRefused(command);
@@ -95,7 +95,7 @@ bool RespTransactions::AddWatched(const model::Account* account, base::Arena& ar
              " bytes";
     return false;
   }
-  constexpr RespCommand kCompare{"watch", 2, Verb::kWatched, false, 1, 1};
+  constexpr RespCommand kCompare{"watch", 2, Verb::kCheckWatch, false, 1, 1};
   const auto add = [&](std::string_view key, std::string_view database, RespImage* image) {
     const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(2);
     arguments[0] = kCompare.name;
@@ -145,7 +145,7 @@ bool RespTransactions::AddAnswered(const CommandWithArguments& added, const mode
                                    std::string* error) const {
   const auto& [command, arguments] = added;
   base::Buffer reply;
-  if (command->verb == Verb::kOnce) {
+  if (command->verb == Verb::kRowOnce) {
     transaction->token = arguments[1];
     resp::AppendSimple("OK", &reply);
   } else if (command->verb == Verb::kUnwatch) {  // EXEC has compared the keys already.

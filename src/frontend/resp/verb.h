@@ -44,9 +44,9 @@ enum class RespVerb : uint8_t {
   kExec,
   kDiscard,
   kUnwatch,
-  kOnce,     ///< Gives a MULTI the token by which it takes effect once.
-  kOutcome,  ///< What became of a token.
-  kRefused,  ///< The command is not served: RespCommand::refusal is the answer.
+  kRowOnce,     ///< Gives a MULTI the token by which it takes effect once.
+  kRowOutcome,  ///< What became of a token.
+  kRefused,     ///< The command is not served: RespCommand::refusal is the answer.
   // Of a row:
   kHGet,
   kHMGet,
@@ -64,7 +64,7 @@ enum class RespVerb : uint8_t {
   kHDel,
   kHIncrBy,
   kHIncrByFloat,
-  kRequire,
+  kRowRequire,
   // Of a key, whatever it holds:
   kDel,
   kExists,
@@ -76,7 +76,7 @@ enum class RespVerb : uint8_t {
   kPersist,
   kExpire,
   kWatch,
-  kWatched,  ///< A part of EXEC: checks that the key is as WATCH has seen it.
+  kCheckWatch,  ///< A part of EXEC: checks that the key is as WATCH has seen it.
   // Of many keys:
   kScan,
   kKeys,
@@ -192,8 +192,8 @@ inline constexpr auto kRespVerbs = [] {
       {Verb::kExec, Subject::kServer},
       {Verb::kDiscard, Subject::kServer},
       {Verb::kUnwatch, Subject::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kOnce, Subject::kServer, Fields::kNone, kMayBeQueued},
-      {Verb::kOutcome, Subject::kServer},
+      {Verb::kRowOnce, Subject::kServer, Fields::kNone, kMayBeQueued},
+      {Verb::kRowOutcome, Subject::kServer},
       {Verb::kRefused, Subject::kServer},
       {Verb::kHGet, Subject::kRow, Fields::kOne, kMayBeQueued | kMayLackFields, "SELECT"},
       {Verb::kHMGet, Subject::kRow, Fields::kEach, kMayBeQueued | kMayLackFields, "SELECT"},
@@ -211,7 +211,7 @@ inline constexpr auto kRespVerbs = [] {
       {Verb::kHDel, Subject::kRow, Fields::kEach, kMayBeQueued | kMayLackFields, "SELECT, UPDATE"},
       {Verb::kHIncrBy, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
       {Verb::kHIncrByFloat, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT, UPDATE"},
-      {Verb::kRequire, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT"},
+      {Verb::kRowRequire, Subject::kRow, Fields::kOne, kMayBeQueued, "SELECT"},
       {Verb::kDel, Subject::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, DELETE"},
       {Verb::kExists, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
       {Verb::kType, Subject::kAnyKey, Fields::kNone, kMayBeQueued | kReadsExpiry, "SELECT"},
@@ -223,7 +223,7 @@ inline constexpr auto kRespVerbs = [] {
       {Verb::kPersist, Subject::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE"},
       {Verb::kExpire, Subject::kAnyKey, Fields::kNone, kMayBeQueued, "SELECT, UPDATE, DELETE"},
       {Verb::kWatch, Subject::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
-      {Verb::kWatched, Subject::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
+      {Verb::kCheckWatch, Subject::kAnyKey, Fields::kNone, kReadsString, "SELECT"},
       {Verb::kScan, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
       {Verb::kKeys, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},
       {Verb::kDbSize, Subject::kManyKeys, Fields::kNone, 0, "SELECT"},

@@ -115,13 +115,13 @@ Outcome ExecuteWatch(RespWork& work, const RespCall& call, bool may_be_there,
 
 bool HasFailedWatch(std::span<const RespCall> calls) {
   return std::any_of(calls.begin(), calls.end(), [](const RespCall& call) {
-    return call.verb == RespVerb::kWatched && !call.watch.image->is_known;
+    return call.verb == RespVerb::kCheckWatch && !call.watch.image->is_known;
   });
 }
 
 void MarkAbsent(std::span<RespCall> calls) {
   for (const RespCall& watched : calls) {
-    const bool may_be_absent = watched.verb == RespVerb::kWatched &&
+    const bool may_be_absent = watched.verb == RespVerb::kCheckWatch &&
                                !(watched.watch.image->is_known && watched.watch.image->is_there);
     if (!may_be_absent) continue;
     for (RespCall& call : calls) {

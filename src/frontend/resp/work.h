@@ -180,7 +180,7 @@ inline engine::Outcome RefuseWith(RespWork& work, std::string_view why) {
 
 /// Counts a key that a command has read, as Redis's keyspace_hits and keyspace_misses do.
 inline void CountLookup(RespWork& work, const RespCall& call, bool is_found) {
-  if (call.verb == RespVerb::kRequire) return;
+  if (call.verb == RespVerb::kRowRequire) return;
   ++(is_found ? work.hits : work.misses);
 }
 

@@ -4,8 +4,8 @@
 // and when a flush is due. Each round removes a chunk of each container (purge.h), in a transaction
 // of its own, so that other writers and replicas are not held up. A purge passes over a row that is
 // locked; a flush waits for the row, as a flush without a delay does. The thread removes nothing
-// while Settings::why_no_housekeeping has a reason, as on a replica, which waits for the changes of
-// its source.
+// while KeyspacesSettings::why_no_housekeeping has a reason, as on a replica, which waits for the
+// changes of its source.
 // Threads: Start and Stop from the owner's, Follow from any.
 // Limits: rows_per_second rows of one container.
 // Errors: work that fails, for lack of memory for instance, is tried again later, except a flush

@@ -17,7 +17,7 @@
 
 namespace rowsocket::keyspace {
 
-struct Settings {
+struct KeyspacesSettings {
   std::function<void(const std::string&)> log;
   /// By how many seconds the server's time zone is ahead of UTC at a moment. Null: 0.
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
@@ -29,7 +29,7 @@ struct Settings {
 
 class Keyspaces {
  public:
-  explicit Keyspaces(Settings settings)
+  explicit Keyspaces(KeyspacesSettings settings)
       : catalog(settings.log), log(settings.log), settings_(std::move(settings)) {}
 
   /// The present time by the clock of expiry, in milliseconds since 1970.
@@ -69,7 +69,7 @@ class Keyspaces {
   const std::function<void(const std::string&)> log;
 
  private:
-  const Settings settings_;
+  const KeyspacesSettings settings_;
   std::atomic<const std::atomic<int64_t>*> clock_offset_ms_{nullptr};
   std::atomic<int64_t> next_flush_ms_{kNever};  ///< The earliest flush to come.
   /// By how much the server's time of day is ahead of UTC, as found in utc_offset_minute_.

@@ -51,7 +51,7 @@ TEST(SharedHousekeeper, AnotherPluginsHousekeeperBeginsWhenTheFormerOneHasEnded)
     }
     return engine::Outcome();
   });
-  Keyspaces keyspaces(Settings{[](const std::string&) {}, {}, {}});
+  Keyspaces keyspaces(KeyspacesSettings{[](const std::string&) {}, {}, {}});
   SharedHousekeeper shared(keyspaces);
   CountingFactory first(store), second(store);
   std::string error;

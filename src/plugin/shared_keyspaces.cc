@@ -42,7 +42,7 @@ std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
 
 SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
-          keyspace::Settings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})),
+          keyspace::KeyspacesSettings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})),
       housekeeper_(*keyspaces_) {
   keyspaces_->SetClockOffset(MemcachedClockOffsetMs());
 }

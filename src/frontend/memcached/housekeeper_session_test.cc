@@ -52,7 +52,7 @@ class HousekeeperSessionTest : public MemcachedTest {
   }
 
   keyspace::Keyspaces keyspaces_{
-      keyspace::Settings{[this](const std::string& line) { Log(line); }, {}, {}}};
+      keyspace::KeyspacesSettings{[this](const std::string& line) { Log(line); }, {}, {}}};
 
  private:
   std::mutex mutex_;

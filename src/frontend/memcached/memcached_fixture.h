@@ -74,8 +74,8 @@ class MemcachedTest : public ::testing::Test {
     shared_->keyspaces->catalog.RefreshNow(session_);
   }
   void Connect() {
-    auto keyspaces = std::make_shared<keyspace::Keyspaces>(
-        keyspace::Settings{[](const std::string&) {}, utc_offset_s_, why_no_housekeeping_});
+    auto keyspaces = std::make_shared<keyspace::Keyspaces>(keyspace::KeyspacesSettings{
+        [](const std::string&) {}, utc_offset_s_, why_no_housekeeping_});
     keyspaces->SetClockOffset(&clock_offset_ms_);
     shared_ =
         std::make_unique<MemcachedShared>(settings_, exec_stats_, latency_, std::move(keyspaces));

@@ -31,7 +31,7 @@ class MemcachedWorkerTest : public ::testing::Test {
     settings_.account = std::make_shared<model::Account>("cache", "localhost");
     settings_.may_flush = true;
     auto keyspaces = std::make_shared<keyspace::Keyspaces>(
-        keyspace::Settings{[](const std::string&) {}, nullptr, nullptr});
+        keyspace::KeyspacesSettings{[](const std::string&) {}, nullptr, nullptr});
     shared_ =
         std::make_unique<MemcachedShared>(settings_, test_.stats, latency_, std::move(keyspaces));
     test_.settings.account_limits = &limits_;

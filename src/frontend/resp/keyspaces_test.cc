@@ -138,11 +138,13 @@ class RespKeyspacesTest : public RespTest {
     keyspaces_.catalog.RefreshNow(session_);
   }
 
-  keyspace::Keyspaces keyspaces_{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
+  keyspace::Keyspaces keyspaces_{
+      keyspace::KeyspacesSettings{[](const std::string&) {}, nullptr, nullptr}};
 };
 
 TEST_F(RespKeyspacesTest, NoKeyIsTakenForTheStoresBeforeTheKeyspacesAreRead) {
-  keyspace::Keyspaces unread{keyspace::Settings{[](const std::string&) {}, nullptr, nullptr}};
+  keyspace::Keyspaces unread{
+      keyspace::KeyspacesSettings{[](const std::string&) {}, nullptr, nullptr}};
   settings_.keyspaces = &unread;
   frontend_.emplace(settings_);
   for (const char* command : {"SET i:a 1", "GET i:a", "MGET i:a i:b", "SCAN 0", "RENAME i:a i:b"}) {

@@ -21,12 +21,6 @@ model::Request DeleteRowsRequest() {
   return request;
 }
 
-bool EndTurn(engine::Session& session, const Outcome& outcome) {
-  if (outcome.ok()) return session.Commit().ok();
-  session.Rollback();
-  return false;
-}
-
 namespace {
 
 /// Deletes all other rows with this key, which has a NULL, so that any number of rows may have it.

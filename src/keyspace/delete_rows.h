@@ -1,4 +1,4 @@
-// Deletes all rows of a container. Also ends turns that delete rows.
+// Deletes all rows of a container.
 //
 // Threads: the session's.
 // Limits: kFlushChunkRows rows are found before they are deleted; all of them in the turn's one
@@ -13,10 +13,6 @@ namespace rowsocket::keyspace {
 /// A request that stands for the deletion of all rows: the frontend gives it to the turn, and
 /// Session::MayExecute judges it.
 model::Request DeleteRowsRequest();
-
-/// Commits the turn, or rolls it back if its work has failed. False: none of its changes lasts.
-/// REQUIRES: a turn is open.
-bool EndTurn(engine::Session& session, const engine::Outcome& outcome);
 
 /// Deletes all rows of the container. REQUIRES: a turn that writes is open.
 engine::Outcome DeleteAllRows(const Container& container, engine::Session& session);

@@ -8,6 +8,7 @@
 #include "exec/describe.h"
 #include "keyspace/delete_rows.h"
 #include "keyspace/time.h"
+#include "keyspace/turn_end.h"
 #include "model/limits.h"
 
 namespace rowsocket::keyspace {
@@ -193,7 +194,7 @@ void Housekeeper::Flush(engine::Session& session, const Container& container) {
     Outcome outcome = MayEmpty(session, container, Rules()->containers);
     if (outcome.ok()) outcome = DeleteAllRows(container, session);
     flush_.error = outcome.error;
-    flush_.flushed = EndTurn(session, outcome);
+    flush_.flushed = CommitOrRollBack(session, outcome);
   } catch (const std::bad_alloc&) {
     session.Rollback();
   }
@@ -248,7 +249,7 @@ bool Housekeeper::MayPurge(engine::Session& session, const Container& container,
   if (settings.account == nullptr || container.definition.is_store) return true;
   session.BeginTurn(false);
   const Outcome verdict = MayEmpty(session, container, settings);
-  EndTurn(session, verdict);
+  CommitOrRollBack(session, verdict);
   const bool is_denied = verdict.error.code == model::ErrorCode::kDenied;
   if (is_denied && !upkeep->was_denied) {
     keyspaces_.log("expired rows of " + container.title() + " stay: the account of " +

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "keyspace/delete_rows.h"
 #include "keyspace/time.h"
+#include "keyspace/turn_end.h"
 #include "model/error_number.h"
 #include "model/limits.h"
 #include "model/request.h"
@@ -239,7 +239,7 @@ bool Purge::Find(engine::Session& session, const Container& container, int64_t n
   const Outcome outcome = container.expiry_index != nullptr
                               ? FindByExpiry(session, container, now_ms, rows_max, chunk)
                               : FindByKey(session, container, now_ms, rows_max, chunk);
-  return EndTurn(session, outcome);
+  return CommitOrRollBack(session, outcome);
 }
 
 // Searches two ranges of the index: moments before 1970, which only SQL writes, and moments since.

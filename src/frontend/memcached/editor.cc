@@ -61,7 +61,7 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
   } else if (command_.error == memcached::Error::kTooLarge) {
     // A row that never expires is no cache entry: it stays.
     result_ = Result::kTooLarge;
-    if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = End();
+    if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = DropItem();
   } else if (Matches(&decision)) {
     switch (KindOf(command_.verb)) {
       case VerbKind::kStore:
@@ -382,9 +382,7 @@ Decision MemcachedEditor::StoreOrDelete(int64_t expiry_ms) const {
   return stores ? Decision::kStore : Decision::kDelete;
 }
 
-// Ends an item that expires. If it was not checked whether the account may delete the row, the row
-// stays, as an expired one.
-Decision MemcachedEditor::End() {
+Decision MemcachedEditor::DropItem() {
   if (may_delete_) return Decision::kDelete;
   PutExpiry(ExpiryOf(-1, now_ms_));
   PutSameCas();

@@ -96,7 +96,9 @@ class MemcachedEditor final : public model::RowEditor {
                         uint32_t flags, int64_t expiry_ms, Result result);
   model::Decision WriteValue(std::string_view value, Result result);
   model::Decision StoreOrDelete(int64_t expiry_ms) const;
-  model::Decision End();
+  /// Ends an item that expires. If it was not checked whether the account may delete the row, the
+  /// row stays, as an expired one.
+  model::Decision DropItem();
   bool Split(std::string_view value, std::span<const model::Value>* columns);
   /// Adds the cas after the change to the changes.
   bool PutCas();

@@ -62,7 +62,7 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
     // A row that never expires is no cache entry: it stays.
     result_ = Result::kTooLarge;
     if (is_there_ && old_expiry_ms_ != keyspace::kNever) decision = DropItem();
-  } else if (Matches(&decision)) {
+  } else if (MayDecide(&decision)) {
     switch (KindOf(command_.verb)) {
       case VerbKind::kStore:
         decision = Store();
@@ -133,7 +133,7 @@ Decision MemcachedEditor::Decline(std::string_view why) {
   return LeaveRow(Result::kRefused);
 }
 
-bool MemcachedEditor::Matches(Decision* decision) {
+bool MemcachedEditor::MayDecide(Decision* decision) {
   const bool is_set = command_.verb == Verb::kSet;
   const bool needs_order = command_.meta.has_new_cas || (is_set && command_.meta.invalidates);
   if (needs_order && container_.cas_kind == CasKind::kHash) {

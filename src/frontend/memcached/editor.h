@@ -78,9 +78,9 @@ class MemcachedEditor final : public model::RowEditor {
   void ReadRow(std::span<const model::Value> row);
   model::Decision LeaveRow(Result result);
   model::Decision Decline(std::string_view why);
-  /// True when the command compares no cas, or the cas matches; otherwise `*decision` is what to
-  /// do.
-  bool Matches(model::Decision* decision);
+  /// Whether the command's cas, if it compares one, is the item's, and the container has the cas
+  /// column that flags E and I need. Otherwise `*decision` is what to do.
+  bool MayDecide(model::Decision* decision);
 
   model::Decision Store();
   model::Decision StoreStale();

@@ -56,7 +56,7 @@ Decision MemcachedEditor::Decide(std::span<const Value> row, std::span<const Cel
   now_ms_ = shared_.keyspaces->NowMs();
   ReadRow(row);
   Decision decision = Decision::kKeep;
-  if (has_row_ && refusal_.data() != nullptr) {
+  if (!refusal_.empty()) {
     decision = LeaveRow(Result::kRefused);
   } else if (command_.error == memcached::Error::kTooLarge) {
     // A row that never expires is no cache entry: it stays.

@@ -8,6 +8,7 @@
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
 #include "frontend/resp/string_change.h"
+#include "frontend/resp/string_scripts.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/config.h"
 #include "keyspace/time.h"
@@ -42,8 +43,8 @@ bool EndsTooLate(int64_t in_ms) {
          __builtin_add_overflow(in_ms, keyspace::WallClockMs(), &at_ms);
 }
 
-/// Sets the expiry of the call's string command from a client's number: a span, or, with
-/// `is_moment`, a moment. Returns an empty text, or an error.
+}  // namespace
+
 std::string_view SetExpiry(const RespCall& call, std::string_view number, bool is_seconds,
                            bool is_moment, base::Arena& arena) {
   int64_t value = 0;
@@ -62,6 +63,8 @@ std::string_view SetExpiry(const RespCall& call, std::string_view number, bool i
     command.in_ms = value;
   return {};
 }
+
+namespace {
 
 /// Takes the options of SET and GETEX after key and value. Of several times the last one counts.
 std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& arena) {
@@ -100,75 +103,6 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   if (sets || wrong.empty()) return wrong;
   command.wrong_if_there = wrong;  // GETEX of an absent key still answers nil.
   return {};
-}
-
-/// Reads the arguments of the scripts that rate limiters send: what is added, and for how long a
-/// number is kept.
-std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& command = *call.string_command;
-  const auto& arguments = call.arguments;
-  command.by = 1;
-  if (OnlyReads(call.script)) return {};
-  if (CountsOneInWindow(call.script)) {
-    const auto time = arguments[call.script == RespScript::kCountInRenewableWindow ? 5 : 4];
-    ParsePlainInteger(time, &command.window_ms);
-    return SetExpiry(call, time, /*is_seconds=*/false, /*is_moment=*/false, arena);
-  }
-  const bool is_last = call.script == RespScript::kIncrAndExpire;
-  const bool is_seconds = is_last || call.script == RespScript::kAddInWindow;
-  if (!ParsePlainInteger(arguments[is_last ? 5 : 4], &command.by)) return kNoInteger;
-  const std::string_view time = arguments[is_last ? 4 : 5];
-  const bool is_number = ParsePlainInteger(time, &command.window_ms);
-  const bool may_be_endless = call.script == RespScript::kAddInWindowForMs && is_number;
-  if (may_be_endless && command.window_ms <= 0) return {};
-  const std::string_view wrong = SetExpiry(call, time, is_seconds, /*is_moment=*/false, arena);
-  if (!wrong.empty()) return wrong;
-  if (is_seconds) command.window_ms *= 1000;
-  return {};
-}
-
-/// Reads the arguments of the scripts that compare the string with a text and set another one.
-std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& command = *call.string_command;
-  const auto& arguments = call.arguments;
-  command.value = arguments[4];
-  if (call.script == RespScript::kAcquireWithPrefix) {
-    command.lock_token = arguments[4];
-    if (!ParsePlainInteger(arguments[5], &command.lock_token_bytes_compared) ||
-        command.lock_token_bytes_compared < 1)
-      return kNoInteger;
-    return SetExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
-  }
-  command.expires = RespStringCommand::Expires::kNever;
-  if (call.script != RespScript::kSetIfEquals) {
-    command.lock_token = arguments[4];
-    command.value = arguments[5];
-    const bool is_seconds = call.script == RespScript::kCompareAndSetIfThere;
-    if (!is_seconds && call.script != RespScript::kCompareAndSetForMs) return {};
-    return SetExpiry(call, arguments[6], is_seconds, /*is_moment=*/false, arena);
-  }
-  command.lock_token = arguments[5];
-  if (arguments.size() != 8) return {};
-  const bool is_seconds = IsWord(arguments[6], "ex");
-  if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
-  return SetExpiry(call, arguments[7], is_seconds, /*is_moment=*/false, arena);
-}
-
-std::string_view TakeScript(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& command = *call.string_command;
-  const auto& arguments = call.arguments;
-  if (CountsInWindow(call.script)) return TakeLimit(call, arena);
-  if (call.script == RespScript::kAcquireWithPrefix || Swaps(call.script))
-    return TakeSwap(call, arena);
-  if (Increments(call.script))
-    return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
-  (SetsIfAbsent(call.script) ? command.value : command.lock_token) = arguments[4];
-  command.only_if_absent = SetsIfAbsent(call.script);
-  if (ArgumentsMin(call.script) == 1) return {};
-  command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
-  const bool is_seconds =
-      call.script == RespScript::kSetIfAbsentOrNil || call.script == RespScript::kExpireIfHeldInS;
-  return SetExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
 }
 
 /// Takes the condition of EXPIRE and the like, which comes after the time.
@@ -422,7 +356,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       command.value = arguments[call.key_at + 1];
       return {};
     case Verb::kEval:
-      return TakeScript(call, arena);
+      return PrepareStringScript(call, arena);
     case Verb::kIncrByFloat:
       return ParseFloat(arguments[2], &command.by_float) ? std::string_view() : kNoFloat;
     case Verb::kSetRange:

@@ -1,6 +1,5 @@
 #include "frontend/resp/string_change.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -154,105 +153,6 @@ Decision RespStringChange::SetRange() {
   return Store(new_);
 }
 
-// If the number has no expiry, rate-limit-redis begins anew, and kAddInWindow gives it one.
-Decision RespStringChange::CountInWindow() {
-  const RespScript script = call_.script;
-  left_ms_ = TimeLeftMs();
-  if (script == RespScript::kReadWindow) return Decision::kKeep;
-  if (PeeksAtWindow(script)) {
-    const bool has_end = script == RespScript::kPeekWindowOrZero;
-    if (!is_there_ || (has_end && left_ms_ < 0)) left_ms_ = 0;
-    if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
-    return Decision::kKeep;
-  }
-  const bool grows = script == RespScript::kCountInGrowingWindow;
-  const bool begins = CountsOneInWindow(script) && !grows && left_ms_ <= 0;
-  int64_t now = 0;
-  if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
-  if (__builtin_add_overflow(now, command().by, &number_)) {
-    return Decline("ERR increment or decrement would overflow");
-  }
-  int64_t most = 0;
-  if (grows && !ParsePlainInteger(call_.arguments[5], &most)) return Decline(kNoInteger);
-  new_ = std::to_string(number_);
-  keeps_flags_ = !begins;
-  if (grows && number_ != 1 && number_ > most) return GrowWindow(most);
-  if (!begins && !BeginsWindow()) return Store(new_);
-  left_ms_ = command().window_ms;
-  return left_ms_ > 0 ? Change(new_, Expires::kAt) : Store(new_);
-}
-
-// The script computes the time as a double, which is exact up to 2^53 - 1 (kMsMax).
-Decision RespStringChange::GrowWindow(int64_t most) {
-  constexpr double kMsMax = 9007199254740991;
-  const bool renews = call_.arguments[6] == "true";
-  if (!renews && call_.arguments[7] != "true") return Store(new_);
-  const uint64_t doublings = static_cast<uint64_t>(number_) - static_cast<uint64_t>(most) - 1;
-  left_ms_ = command().window_ms;
-  if (!renews) {
-    const int exponent = static_cast<int>(std::min<uint64_t>(doublings, 64));
-    const double grown = std::ldexp(static_cast<double>(left_ms_), exponent);
-    left_ms_ = static_cast<int64_t>(std::min(grown, kMsMax));
-    at_ms_ = now_ms_ + left_ms_;
-  }
-  return Change(new_, Expires::kAt);
-}
-
-bool RespStringChange::BeginsWindow() const {
-  switch (call_.script) {
-    case RespScript::kCountInRenewableWindow:
-      return call_.arguments[4] == "1";
-    case RespScript::kCountInGrowingWindow:
-    case RespScript::kIncrAndExpire:
-    case RespScript::kAddInWindowForMs:
-      return number_ == command().by;
-    case RespScript::kIncrAndExpireAtOne:
-      return number_ == 1;
-    default:
-      return left_ms_ < 0;
-  }
-}
-
-int64_t RespStringChange::TimeLeftMs() const {
-  if (!is_there_) return -2;
-  return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
-}
-
-Decision RespStringChange::ChangeLock() {
-  if (call_.script == RespScript::kAcquireWithPrefix) {
-    const auto size = static_cast<size_t>(command().lock_token_bytes_compared);
-    done_ = !is_there_ || old_.substr(0, size) == command().lock_token.substr(0, size);
-    return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
-  }
-  if (call_.script == RespScript::kExtendOrAcquire && !is_there_) {
-    if (at_ms_ <= now_ms_) return Decline("ERR invalid expire time in 'set' command");
-    done_ = true;
-    return Change(command().lock_token, Expires::kAt);
-  }
-  // The library looks for this text, by which it tells that the key has expired.
-  if (call_.script == RespScript::kCompareAndSetIfThere && !is_there_)
-    return Decline("key does not exist");
-  const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
-  done_ = is_zero ? IsZero(command().lock_token) : is_there_ && old_ == command().lock_token;
-  if (!done_) return Decision::kKeep;
-  if (Swaps(call_.script)) return Change(command().value, command().expires);
-  if (call_.script == RespScript::kTimeLeft) {
-    left_ms_ = TimeLeftMs();
-    return Decision::kKeep;
-  }
-  const bool releases =
-      call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
-  if (releases) return Decision::kDelete;
-  if (call_.script == RespScript::kExtend) {
-    done_ = expires();
-    if (!done_) return Decision::kKeep;
-  }
-  const bool overflows =
-      command().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms_, &at_ms_);
-  if (overflows) return Decline("ERR invalid expire time in script");
-  return at_ms_ <= now_ms_ ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
-}
-
 Decision RespStringChange::Increment() {
   int64_t now = 0;
   if (is_there_ && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
@@ -363,46 +263,6 @@ void RespStringChange::PutTold(uint32_t column, const Value& value) {
 void RespStringChange::Put(uint32_t column, const Value& value, bool keeps) {
   if (column == Layout::kNone) return;
   changes_[count_++] = {column, value, keeps};
-}
-
-void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
-                    base::Buffer& out) {
-  switch (call.script) {
-    case RespScript::kCountInWindow:
-    case RespScript::kCountInRenewableWindow:
-    case RespScript::kCountInGrowingWindow:
-    case RespScript::kAddInWindow:
-    case RespScript::kAddInWindowForMs:
-    case RespScript::kPeekWindow:
-    case RespScript::kPeekWindowOrZero:
-      resp::AppendArray(2, &out);
-      resp::AppendInteger(change.number(), &out);
-      return resp::AppendInteger(change.left_ms(), &out);
-    case RespScript::kReadWindow:
-      resp::AppendArray(2, &out);
-      change.is_there() ? resp::AppendBulk(change.old(), &out) : resp::AppendNil(version, &out);
-      return resp::AppendInteger(change.left_ms(), &out);
-    case RespScript::kTimeLeft:
-      return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
-    case RespScript::kIncrAndExpire:
-    case RespScript::kIncrAndExpireAtOne:
-      return resp::AppendInteger(change.number(), &out);
-    case RespScript::kAcquireWithPrefix:
-    case RespScript::kSetIfEquals:
-      if (change.done()) return resp::AppendSimple("OK", &out);
-      return call.script == RespScript::kSetIfEquals ? resp::AppendInteger(0, &out)
-                                                     : resp::AppendNil(version, &out);
-    default:
-      break;
-  }
-  const bool is_nil = (call.script == RespScript::kIncrIfThere && !change.is_there()) ||
-                      (call.string_command->answers_nil && !change.done());
-  const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
-  if (is_nil) return resp::AppendNil(version, &out);
-  resp::AppendInteger(is_gone                   ? -1
-                      : Increments(call.script) ? change.number()
-                                                : change.done(),
-                      &out);
 }
 
 }  // namespace rowsocket::frontend

@@ -1,4 +1,4 @@
-// How a command changes a string and its row.
+// How a command changes a string and its row. What scripts decide is in string_scripts.cc.
 //
 // Threads: one.
 #pragma once
@@ -93,9 +93,5 @@ class RespStringChange final : public model::RowEditor {
   std::string old_, new_;
   std::string_view wrong_;
 };
-
-/// Appends the reply to a script, except to those that set a value as SET does.
-void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
-                    base::Buffer& out);
 
 }  // namespace rowsocket::frontend

@@ -1,0 +1,226 @@
+#include "frontend/resp/string_scripts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "frontend/resp/numbers.h"
+#include "frontend/resp/store.h"
+
+namespace rowsocket::frontend {
+
+using model::Decision;
+
+namespace {
+
+/// Reads the arguments of the scripts that rate limiters send: what is added, and for how long a
+/// number is kept.
+std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
+  RespStringCommand& command = *call.string_command;
+  const auto& arguments = call.arguments;
+  command.by = 1;
+  if (OnlyReads(call.script)) return {};
+  if (CountsOneInWindow(call.script)) {
+    const auto time = arguments[call.script == RespScript::kCountInRenewableWindow ? 5 : 4];
+    ParsePlainInteger(time, &command.window_ms);
+    return SetExpiry(call, time, /*is_seconds=*/false, /*is_moment=*/false, arena);
+  }
+  const bool is_last = call.script == RespScript::kIncrAndExpire;
+  const bool is_seconds = is_last || call.script == RespScript::kAddInWindow;
+  if (!ParsePlainInteger(arguments[is_last ? 5 : 4], &command.by)) return kNoInteger;
+  const std::string_view time = arguments[is_last ? 4 : 5];
+  const bool is_number = ParsePlainInteger(time, &command.window_ms);
+  const bool may_be_endless = call.script == RespScript::kAddInWindowForMs && is_number;
+  if (may_be_endless && command.window_ms <= 0) return {};
+  const std::string_view wrong = SetExpiry(call, time, is_seconds, /*is_moment=*/false, arena);
+  if (!wrong.empty()) return wrong;
+  if (is_seconds) command.window_ms *= 1000;
+  return {};
+}
+
+/// Reads the arguments of the scripts that compare the string with a text and set another one.
+std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
+  RespStringCommand& command = *call.string_command;
+  const auto& arguments = call.arguments;
+  command.value = arguments[4];
+  if (call.script == RespScript::kAcquireWithPrefix) {
+    command.lock_token = arguments[4];
+    if (!ParsePlainInteger(arguments[5], &command.lock_token_bytes_compared) ||
+        command.lock_token_bytes_compared < 1)
+      return kNoInteger;
+    return SetExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
+  }
+  command.expires = RespStringCommand::Expires::kNever;
+  if (call.script != RespScript::kSetIfEquals) {
+    command.lock_token = arguments[4];
+    command.value = arguments[5];
+    const bool is_seconds = call.script == RespScript::kCompareAndSetIfThere;
+    if (!is_seconds && call.script != RespScript::kCompareAndSetForMs) return {};
+    return SetExpiry(call, arguments[6], is_seconds, /*is_moment=*/false, arena);
+  }
+  command.lock_token = arguments[5];
+  if (arguments.size() != 8) return {};
+  const bool is_seconds = IsWord(arguments[6], "ex");
+  if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
+  return SetExpiry(call, arguments[7], is_seconds, /*is_moment=*/false, arena);
+}
+
+}  // namespace
+
+std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena) {
+  RespStringCommand& command = *call.string_command;
+  const auto& arguments = call.arguments;
+  if (CountsInWindow(call.script)) return TakeLimit(call, arena);
+  if (call.script == RespScript::kAcquireWithPrefix || Swaps(call.script))
+    return TakeSwap(call, arena);
+  if (Increments(call.script))
+    return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
+  (SetsIfAbsent(call.script) ? command.value : command.lock_token) = arguments[4];
+  command.only_if_absent = SetsIfAbsent(call.script);
+  if (ArgumentsMin(call.script) == 1) return {};
+  command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
+  const bool is_seconds =
+      call.script == RespScript::kSetIfAbsentOrNil || call.script == RespScript::kExpireIfHeldInS;
+  return SetExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
+}
+
+// If the number has no expiry, rate-limit-redis begins anew, and kAddInWindow gives it one.
+Decision RespStringChange::CountInWindow() {
+  const RespScript script = call_.script;
+  left_ms_ = TimeLeftMs();
+  if (script == RespScript::kReadWindow) return Decision::kKeep;
+  if (PeeksAtWindow(script)) {
+    const bool has_end = script == RespScript::kPeekWindowOrZero;
+    if (!is_there_ || (has_end && left_ms_ < 0)) left_ms_ = 0;
+    if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
+    return Decision::kKeep;
+  }
+  const bool grows = script == RespScript::kCountInGrowingWindow;
+  const bool begins = CountsOneInWindow(script) && !grows && left_ms_ <= 0;
+  int64_t now = 0;
+  if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
+  if (__builtin_add_overflow(now, command().by, &number_)) {
+    return Decline("ERR increment or decrement would overflow");
+  }
+  int64_t most = 0;
+  if (grows && !ParsePlainInteger(call_.arguments[5], &most)) return Decline(kNoInteger);
+  new_ = std::to_string(number_);
+  keeps_flags_ = !begins;
+  if (grows && number_ != 1 && number_ > most) return GrowWindow(most);
+  if (!begins && !BeginsWindow()) return Store(new_);
+  left_ms_ = command().window_ms;
+  return left_ms_ > 0 ? Change(new_, Expires::kAt) : Store(new_);
+}
+
+// The script computes the time as a double, which is exact up to 2^53 - 1 (kMsMax).
+Decision RespStringChange::GrowWindow(int64_t most) {
+  constexpr double kMsMax = 9007199254740991;
+  const bool renews = call_.arguments[6] == "true";
+  if (!renews && call_.arguments[7] != "true") return Store(new_);
+  const uint64_t doublings = static_cast<uint64_t>(number_) - static_cast<uint64_t>(most) - 1;
+  left_ms_ = command().window_ms;
+  if (!renews) {
+    const int exponent = static_cast<int>(std::min<uint64_t>(doublings, 64));
+    const double grown = std::ldexp(static_cast<double>(left_ms_), exponent);
+    left_ms_ = static_cast<int64_t>(std::min(grown, kMsMax));
+    at_ms_ = now_ms_ + left_ms_;
+  }
+  return Change(new_, Expires::kAt);
+}
+
+bool RespStringChange::BeginsWindow() const {
+  switch (call_.script) {
+    case RespScript::kCountInRenewableWindow:
+      return call_.arguments[4] == "1";
+    case RespScript::kCountInGrowingWindow:
+    case RespScript::kIncrAndExpire:
+    case RespScript::kAddInWindowForMs:
+      return number_ == command().by;
+    case RespScript::kIncrAndExpireAtOne:
+      return number_ == 1;
+    default:
+      return left_ms_ < 0;
+  }
+}
+
+int64_t RespStringChange::TimeLeftMs() const {
+  if (!is_there_) return -2;
+  return expires() ? row_.expires_ms() - ExpiryClockMs(call_) : -1;
+}
+
+Decision RespStringChange::ChangeLock() {
+  if (call_.script == RespScript::kAcquireWithPrefix) {
+    const auto size = static_cast<size_t>(command().lock_token_bytes_compared);
+    done_ = !is_there_ || old_.substr(0, size) == command().lock_token.substr(0, size);
+    return done_ ? Change(command().value, Expires::kAt) : Decision::kKeep;
+  }
+  if (call_.script == RespScript::kExtendOrAcquire && !is_there_) {
+    if (at_ms_ <= now_ms_) return Decline("ERR invalid expire time in 'set' command");
+    done_ = true;
+    return Change(command().lock_token, Expires::kAt);
+  }
+  // The library looks for this text, by which it tells that the key has expired.
+  if (call_.script == RespScript::kCompareAndSetIfThere && !is_there_)
+    return Decline("key does not exist");
+  const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
+  done_ = is_zero ? IsZero(command().lock_token) : is_there_ && old_ == command().lock_token;
+  if (!done_) return Decision::kKeep;
+  if (Swaps(call_.script)) return Change(command().value, command().expires);
+  if (call_.script == RespScript::kTimeLeft) {
+    left_ms_ = TimeLeftMs();
+    return Decision::kKeep;
+  }
+  const bool releases =
+      call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
+  if (releases) return Decision::kDelete;
+  if (call_.script == RespScript::kExtend) {
+    done_ = expires();
+    if (!done_) return Decision::kKeep;
+  }
+  const bool overflows =
+      command().adds_time && __builtin_add_overflow(at_ms_, row_.expires_ms() - now_ms_, &at_ms_);
+  if (overflows) return Decline("ERR invalid expire time in script");
+  return at_ms_ <= now_ms_ ? Decision::kDelete : Change(std::nullopt, Expires::kAt);
+}
+
+void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
+                    base::Buffer& out) {
+  switch (call.script) {
+    case RespScript::kCountInWindow:
+    case RespScript::kCountInRenewableWindow:
+    case RespScript::kCountInGrowingWindow:
+    case RespScript::kAddInWindow:
+    case RespScript::kAddInWindowForMs:
+    case RespScript::kPeekWindow:
+    case RespScript::kPeekWindowOrZero:
+      resp::AppendArray(2, &out);
+      resp::AppendInteger(change.number(), &out);
+      return resp::AppendInteger(change.left_ms(), &out);
+    case RespScript::kReadWindow:
+      resp::AppendArray(2, &out);
+      change.is_there() ? resp::AppendBulk(change.old(), &out) : resp::AppendNil(version, &out);
+      return resp::AppendInteger(change.left_ms(), &out);
+    case RespScript::kTimeLeft:
+      return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
+    case RespScript::kIncrAndExpire:
+    case RespScript::kIncrAndExpireAtOne:
+      return resp::AppendInteger(change.number(), &out);
+    case RespScript::kAcquireWithPrefix:
+    case RespScript::kSetIfEquals:
+      if (change.done()) return resp::AppendSimple("OK", &out);
+      return call.script == RespScript::kSetIfEquals ? resp::AppendInteger(0, &out)
+                                                     : resp::AppendNil(version, &out);
+    default:
+      break;
+  }
+  const bool is_nil = (call.script == RespScript::kIncrIfThere && !change.is_there()) ||
+                      (call.string_command->answers_nil && !change.done());
+  const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
+  if (is_nil) return resp::AppendNil(version, &out);
+  resp::AppendInteger(is_gone                   ? -1
+                      : Increments(call.script) ? change.number()
+                                                : change.done(),
+                      &out);
+}
+
+}  // namespace rowsocket::frontend

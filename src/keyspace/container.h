@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,6 +65,9 @@ struct KeyPart {
   bool pads = false;
   size_t index_part = 0;  ///< Which part of the index this is.
 };
+
+/// The columns of an item besides its values: expiry, flags and cas.
+inline constexpr size_t kItemColumnsBesidesValues = 3;
 
 /// The positions of the cells among the opened columns; kNone: not among them.
 struct Layout {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/require.h"
+#include "frontend/memcached/edits.h"
 #include "frontend/memcached/exptime.h"
 #include "protocol/memcached/numbers.h"
 
@@ -21,7 +22,7 @@ struct MemcachedEditor::Scratch {
   base::Buffer joined;
   base::Buffer value;
   base::Arena arena;
-  std::array<CellChange, model::kContainerValuesMax + 3> changes;
+  std::array<CellChange, kEditColumnsMax> changes;
 
   static Scratch& OfThread() {
     thread_local Scratch scratch;

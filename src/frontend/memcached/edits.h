@@ -27,7 +27,8 @@ bool IsEdit(const memcached::Command& command);
 model::Request EditRequest(const MemcachedWork& work);
 
 /// Columns that an edit may change: values, flags, cas and expiry.
-inline constexpr size_t kEditColumnsMax = model::kContainerValuesMax + 3;
+inline constexpr size_t kEditColumnsMax =
+    model::kContainerValuesMax + keyspace::kItemColumnsBesidesValues;
 /// Notes in the request what the command may do to a row of the container, by which the rights of
 /// its account are judged. `columns`: room for the columns that it may update.
 void SetEditRights(const memcached::Command& command, const keyspace::Container& container,

@@ -140,7 +140,8 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
     return columns;
   }
   const keyspace::Layout& layout = call.container->full_layout;
-  const std::span<uint32_t> columns = arena.Allocate<uint32_t>(call.container->values + 3);
+  const std::span<uint32_t> columns =
+      arena.Allocate<uint32_t>(call.container->values + keyspace::kItemColumnsBesidesValues);
   size_t count = 0;
   for (uint32_t i = 0; i < call.container->values; ++i) columns[count++] = layout.value + i;
   for (const uint32_t column : {layout.expiry, layout.flags, layout.cas}) {

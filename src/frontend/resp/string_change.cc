@@ -32,7 +32,7 @@ bool IsZero(std::string_view text) {
 
 RespStringChange::RespStringChange(const RespCall& call) : call_(call), row_(call, text_) {
   if (call.container == nullptr || call.container->values == 1) return;
-  many_.resize(call.container->values + 3);
+  many_.resize(call.container->values + keyspace::kItemColumnsBesidesValues);
   changes_ = many_.data();
 }
 

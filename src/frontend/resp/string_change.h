@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "frontend/resp/string_row.h"
+#include "keyspace/container.h"
 #include "keyspace/time.h"
 #include "model/request.h"
 
@@ -77,7 +78,7 @@ class RespStringChange final : public model::RowEditor {
   base::Arena arena_;
   /// The changes of one value column, flags, cas and expiry; if there are more value columns, all
   /// changes are in `many_`.
-  model::CellChange few_[4];
+  model::CellChange few_[1 + keyspace::kItemColumnsBesidesValues];
   std::vector<model::CellChange> many_;
   model::CellChange* changes_ = few_;
   size_t count_ = 0;

@@ -341,7 +341,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       return TakeOptions(call, 3, arena);
     case Verb::kSetEx:
       command.value = arguments[3];
-      return SetExpiry(call, arguments[2], !IsInMilliseconds(call), false, arena);
+      return SetExpiry(call, arguments[2], !IsInMilliseconds(call), /*is_moment=*/false, arena);
     case Verb::kSetNx:
       command.value = arguments[2];
       command.only_if_absent = true;

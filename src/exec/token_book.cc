@@ -57,9 +57,9 @@ bool IsNew(std::span<const Value> row, uint64_t expired_before_s) {
 }
 
 /// Looks at a token's row and leaves it as it is.
-class Looker final : public model::RowEditor {
+class TokenLooker final : public model::RowEditor {
  public:
-  Looker(const TokenedRequest& request, uint64_t expired_before_s, base::Buffer& out)
+  TokenLooker(const TokenedRequest& request, uint64_t expired_before_s, base::Buffer& out)
       : request_(request), expired_before_s_(expired_before_s), out_(out), begin_(out.size()) {}
 
   enum class Found : uint8_t { kNothing, kAnswer, kAnother };
@@ -83,9 +83,9 @@ class Looker final : public model::RowEditor {
 };
 
 /// Tells what became of a token. A token that is fenced has a row without a request.
-class Teller final : public model::RowEditor {
+class TokenTeller final : public model::RowEditor {
  public:
-  Teller(uint64_t expired_before_s, TokenFate* fate)
+  TokenTeller(uint64_t expired_before_s, TokenFate* fate)
       : expired_before_s_(expired_before_s), fate_(fate) {}
 
   Decision Decide(std::span<const Value> row, std::span<const CellChange>*) override {
@@ -103,11 +103,11 @@ class Teller final : public model::RowEditor {
 };
 
 /// Keeps a token that is still new. A row that is absent locks nothing, so that another session may
-/// have kept the token since Looker looked.
-class Keeper final : public model::RowEditor {
+/// have kept the token since TokenLooker looked.
+class TokenKeeper final : public model::RowEditor {
  public:
-  Keeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s,
-         uint64_t expired_before_s)
+  TokenKeeper(const TokenedRequest& request, std::string_view answer, std::string_view now_s,
+              uint64_t expired_before_s)
       : expired_before_s_(expired_before_s),
         changes_{
             {{kRequest, Value(request.text)}, {kAnswer, Value(answer)}, {kCreated, Value(now_s)}}} {
@@ -217,7 +217,7 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
                                    const std::function<engine::Outcome()>& execute,
                                    bool is_unit) const {
   const size_t begin = out.size();
-  Looker looker(request, ExpiredBefore(NowSeconds()), out);
+  TokenLooker looker(request, ExpiredBefore(NowSeconds()), out);
   // A unit has taken its locks by now.
   const bool refuses = session.WaitsForLocks() && session.HoldsRows();
   engine::Outcome outcome;
@@ -241,8 +241,8 @@ engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Sessio
   }
   // The answer is durable when the turn has ended, even if another session kept the token just now
   // (S3).
-  if (looker.found() == Looker::Found::kAnswer) return {};
-  if (looker.found() == Looker::Found::kAnother) {
+  if (looker.found() == TokenLooker::Found::kAnswer) return {};
+  if (looker.found() == TokenLooker::Found::kAnother) {
     return engine::Outcome::Fail(ErrorCode::kTokenDiffers);
   }
   outcome = execute();
@@ -276,7 +276,7 @@ engine::Outcome TokenBook::ExecuteUnit(const TokenedRequest& request, Unit& unit
 
 engine::Outcome TokenBook::Ask(const TokenedRequest& request, engine::Session& session,
                                TokenFate* fate) const {
-  Teller teller(ExpiredBefore(NowSeconds()), fate);
+  TokenTeller teller(ExpiredBefore(NowSeconds()), fate);
   engine::Outcome outcome = Edit(session, *indexes_[kByToken], request.token, teller);
   const bool fences = outcome.ok() && fate->state == TokenState::kUnknown &&
                       request.asks == TokenedRequest::Asks::kFence;
@@ -291,7 +291,7 @@ engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session&
   const std::string created_s = std::to_string(now_s);
   TokenedRequest nothing = request;
   nothing.text = {};
-  Keeper keeper(nothing, "", created_s, ExpiredBefore(now_s));
+  TokenKeeper keeper(nothing, "", created_s, ExpiredBefore(now_s));
   const engine::Outcome kept =
       Edit(session, *indexes_[kByToken], request.token, keeper, request.account);
   if (!kept.ok() || !keeper.came_too_late()) return kept;
@@ -304,7 +304,7 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
                                 std::string_view answer, bool is_unit) const {
   const uint64_t now_s = NowSeconds();
   const std::string created_s = std::to_string(now_s);
-  Keeper keeper(request, answer, created_s, ExpiredBefore(now_s));
+  TokenKeeper keeper(request, answer, created_s, ExpiredBefore(now_s));
   // The request holds its rows by now, which others want: they are given back where the token's row
   // would have to be waited for.
   const bool waits = session.WaitsForLocks();

@@ -21,10 +21,10 @@ constexpr uint64_t kDateTimeMaxUs = 253'402'300'799'999'999;
 constexpr uint64_t kTimestampMaxUs = 2'147'483'647'999'999;
 
 /// Makes one container.
-class Maker {
+class ContainerMaker {
  public:
-  Maker(engine::Session& session, const ContainerDefinition& definition, const Container* before,
-        Container* container)
+  ContainerMaker(engine::Session& session, const ContainerDefinition& definition,
+                 const Container* before, Container* container)
       : session_(session), definition_(definition), before_(before), container_(*container) {}
 
   /// Makes the container; what is wrong with the definition goes into Container::problem. An
@@ -377,7 +377,7 @@ Outcome MakeContainer(engine::Session& session, const ContainerDefinition& defin
   container->separator = options.separator;
   container->relaxed = std::find(options.relaxed.begin(), options.relaxed.end(), definition.name) !=
                        options.relaxed.end();
-  const Outcome outcome = Maker(session, definition, before, container.get()).Make();
+  const Outcome outcome = ContainerMaker(session, definition, before, container.get()).Make();
   const bool is_busy = IsLockedOrKilled(outcome);
   if (!outcome.ok() && !is_busy && container->usable()) {
     container->problem =

@@ -62,7 +62,7 @@ enum class ExpiryKind : uint8_t {
 
 struct KeyPart {
   bool is_integer = false;
-  bool pads = false;
+  bool pads = false;      ///< Blanks at the end of a text do not count (ColumnFacts::pads).
   size_t index_part = 0;  ///< Which part of the index this is.
 };
 

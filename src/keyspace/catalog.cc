@@ -46,7 +46,7 @@ std::string TitleOf(const KeyspaceDefinition& keyspace) {
 /// The definition of the container that says when rows of the keyspace expire.
 ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
   ContainerDefinition definition;
-  definition.name = TitleOf(keyspace);
+  definition.title = TitleOf(keyspace);
   definition.db = keyspace.db;
   definition.table = keyspace.table;
   definition.index = keyspace.index.empty() ? "PRIMARY" : keyspace.index;
@@ -58,7 +58,7 @@ ContainerDefinition ExpiryOf(const KeyspaceDefinition& keyspace) {
 /// The definition of the container that says when strings of RESP expire.
 ContainerDefinition ExpiryOfStore() {
   ContainerDefinition definition;
-  definition.name = "the store of RESP";
+  definition.title = "the store of RESP";
   definition.db = kRowsocketSchema;
   definition.table = kStoreTable;
   definition.index = "PRIMARY";
@@ -81,10 +81,19 @@ std::shared_ptr<const Container> Snapshot::FindShared(std::string_view name) con
   return found != containers.end() && (*found)->name() == name ? *found : nullptr;
 }
 
-std::shared_ptr<const Container> Snapshot::FindExpiringRows(std::string_view name) const {
+std::shared_ptr<const Container> Snapshot::FindExpiringRows(std::string_view title) const {
   const auto found = std::find_if(expiring_rows.begin(), expiring_rows.end(),
-                                  [&](const auto& one) { return one->name() == name; });
+                                  [&](const auto& one) { return one->title() == title; });
   return found != expiring_rows.end() ? *found : nullptr;
+}
+
+// The titles of containers have the order of the names.
+bool Snapshot::HasTitle(std::string_view title) const {
+  const auto found = std::lower_bound(
+      containers.begin(), containers.end(), title,
+      [](const auto& container, std::string_view wanted) { return container->title() < wanted; });
+  const bool is_container = found != containers.end() && (*found)->title() == title;
+  return is_container || FindExpiringRows(title) != nullptr;
 }
 
 const Keyspace* Snapshot::FindKeyspace(std::string_view key) const {
@@ -200,7 +209,7 @@ bool Catalog::MakeContainers(engine::Session& session, const Snapshot& old, Snap
             [](const auto& a, const auto& b) { return a->name() < b->name(); });
   const auto add_expiring_rows = [&](const ContainerDefinition& definition) {
     made->expiring_rows.push_back(MakeOne(session, definition,
-                                          old.FindExpiringRows(definition.name),
+                                          old.FindExpiringRows(definition.title),
                                           made->config.options, &has_changed));
   };
   for (const KeyspaceDefinition& keyspace : made->config.keyspaces) {
@@ -266,17 +275,17 @@ void Catalog::Report(const Snapshot& old, const Snapshot& made) {
     const auto before = old.FindShared(container->name());
     const std::string was = before != nullptr ? before->problem : std::string();
     if (container->problem == was) continue;
-    Log("container " + container->name() +
+    Log(container->title() +
         (container->usable() ? " is in use" : " is disabled: " + container->problem));
   }
   for (const auto& rows : made.expiring_rows) {
     // Commands on strings say by themselves what is wrong with the store, or that there is none.
     if (rows->definition.is_store) continue;
-    const auto before = old.FindExpiringRows(rows->name());
+    const auto before = old.FindExpiringRows(rows->title());
     report(before != nullptr ? before->problem : std::string(),
            rows->usable()
                ? std::string()
-               : "rowsocket.keyspaces: " + rows->name() + " is disabled: " + rows->problem);
+               : "rowsocket.keyspaces: " + rows->title() + " is disabled: " + rows->problem);
   }
   for (const KeyspaceDefinition& keyspace : made.config.keyspaces) {
     const std::string was = WhyUnusable(keyspace, old), is = WhyUnusable(keyspace, made);

@@ -42,7 +42,7 @@ struct Snapshot {
   std::vector<std::shared_ptr<const Container>> containers;  ///< In the order of their names.
   const Container* first = nullptr;  ///< For keys that name none: `default`, or the first one.
   /// The rows of RESP's keyspaces that expire, and those of its store: containers without values.
-  /// The name of each is its title, such as a keyspace's; no memcached key can name it.
+  /// They have no name, so that no memcached key can name them.
   std::vector<std::shared_ptr<const Container>> expiring_rows;
 
   /// False: the mapping tables have not been read yet, so that nobody knows what keys mean.
@@ -51,7 +51,9 @@ struct Snapshot {
   std::shared_ptr<const Container> FindShared(std::string_view name) const;
 
   /// Null: the rows of the keyspace do not expire.
-  std::shared_ptr<const Container> FindExpiringRows(std::string_view name) const;
+  std::shared_ptr<const Container> FindExpiringRows(std::string_view title) const;
+  /// Whether a container, or rows that expire, have this title.
+  bool HasTitle(std::string_view title) const;
 
   /// The keyspace with the longest prefix of the key; null: no prefix fits.
   const Keyspace* FindKeyspace(std::string_view key) const;

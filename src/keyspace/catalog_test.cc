@@ -365,7 +365,7 @@ TEST_F(CatalogTest, RowsOfAPrefixExpireByAColumnThatHoldsATime) {
   EXPECT_EQ("", container->problem);
   EXPECT_EQ(ExpiryKind::kFraction, container->expiry);
   EXPECT_EQ(1u, container->key.size());
-  EXPECT_EQ(nullptr, catalog_.current()->Find(container->name())) << "memcached cannot name it";
+  EXPECT_EQ(nullptr, catalog_.current()->Find(container->title())) << "memcached cannot name it";
   EXPECT_EQ("index by_ci is not unique", expire_by("expires", "by_ci")->problem);
   EXPECT_EQ("test.demo has no index none", expire_by("expires", "none")->problem);
   EXPECT_EQ("test.demo has no column gone", expire_by("gone", "PRIMARY")->problem);

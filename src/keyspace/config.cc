@@ -162,9 +162,10 @@ void TakeContainers(std::vector<Row>& rows, std::vector<ContainerDefinition>* co
     return text == "0" || text == "NULL" ? std::string() : std::move(text);
   };
   for (Row& row : rows) {
-    containers->push_back({std::move(row[0]), std::move(row[1]), std::move(row[2]),
-                           std::move(row[3]), std::move(row[4]), column(row[5]), column(row[6]),
-                           column(row[7]), std::move(row[8])});
+    std::string title = "container " + row[0];
+    containers->push_back({std::move(row[0]), std::move(title), std::move(row[1]),
+                           std::move(row[2]), std::move(row[3]), std::move(row[4]), column(row[5]),
+                           column(row[6]), column(row[7]), std::move(row[8])});
   }
 }
 

@@ -26,7 +26,8 @@ inline constexpr std::string_view kStoreTable = "store";
 
 /// A row of `containers`, or what stands for one where `is_expiring_rows`; NULL is empty.
 struct ContainerDefinition {
-  std::string name;  ///< Where `is_expiring_rows`: the title.
+  std::string name;   ///< What clients and keyspaces call it; empty where `is_expiring_rows`.
+  std::string title;  ///< What the log calls it, such as "container x": no two have the same.
   std::string db;
   std::string table;
   std::string key_columns;

@@ -119,10 +119,7 @@ struct Container {
   std::shared_ptr<engine::Index> expiry_index;
 
   const std::string& name() const { return definition.name; }
-  /// The name, after the kind of thing that it names.
-  std::string title() const {
-    return definition.is_expiring_rows ? definition.name : "container " + definition.name;
-  }
+  const std::string& title() const { return definition.title; }
   bool usable() const { return problem.empty(); }
 };
 

@@ -123,12 +123,7 @@ bool Housekeeper::Round(engine::Session& session) {
   const auto rules = Rules();
   keyspaces_.ForgetFlushes();
   bool has_more = false;
-  std::erase_if(upkeep_, [&](const auto& each) {
-    const auto& [is_expiring_rows, name] = each.first;
-    const auto found =
-        is_expiring_rows ? snapshot->FindExpiringRows(name) : snapshot->FindShared(name);
-    return found == nullptr;
-  });
+  std::erase_if(upkeep_, [&](const auto& each) { return !snapshot->HasTitle(each.first); });
   EndFlushIfItIsOver();
   const std::string_view no_housekeeping = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {

@@ -87,9 +87,7 @@ class Housekeeper {
   void Loop(engine::Session& session);
   bool Round(engine::Session& session);
   std::shared_ptr<const HousekeeperRules> Rules();
-  Upkeep& UpkeepOf(const Container& container) {
-    return upkeep_[{container.definition.is_expiring_rows, container.name()}];
-  }
+  Upkeep& UpkeepOf(const Container& container) { return upkeep_[container.title()]; }
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* upkeep);
   void FlushDue(const ContainerPtr& container);
@@ -104,9 +102,7 @@ class Housekeeper {
 
   Keyspaces& keyspaces_;
   engine::SessionFactory& sessions_;
-  /// By ContainerDefinition::is_expiring_rows and the name: whoever names a container may give it
-  /// the title of a keyspace.
-  std::map<std::pair<bool, std::string>, Upkeep> upkeep_;
+  std::map<std::string, Upkeep> upkeep_;  ///< By ContainerDefinition::title.
 
   /// The flush that is under way, on a thread of its own, because it may wait for a row.
   struct FlushUnderWay {

@@ -193,19 +193,19 @@ inline constexpr size_t kRespWatchedKeysMax = 64;
 inline constexpr size_t kRespWatchedBytesMax = size_t{1} << 20;
 /// Open indexes of a connection of RESP with which a turn may begin; if there are more, all are
 /// closed before its first command.
-inline constexpr size_t kRespShapesMax = 256;
+inline constexpr size_t kRespOpenIndexesMax = 256;
 /// Bytes of the names (shapes) of a connection's open indexes with which a turn may begin; if
 /// there are more, all indexes are closed before its first command.
 inline constexpr size_t kRespShapeBytesMax = size_t{1} << 20;
 /// Columns of a connection's open indexes with which a turn may begin; if there are more, all
 /// indexes are closed before its first command. Each takes about a hundred bytes.
-inline constexpr size_t kRespShapeColumnsMax = 65'536;
+inline constexpr size_t kRespOpenIndexColumnsMax = 65'536;
 /// Columns of the indexes that are opened for one command of RESP, or one transaction: each of its
 /// commands may name other fields, and their indexes stay open until the next turn.
 inline constexpr size_t kRespCommandColumnsMax = 65'536;
 /// Bytes of a connection's open indexes that do not count as its memory: counting them would cost
 /// each connection access to a number that all threads write.
-inline constexpr size_t kRespShapeBytesUncounted = size_t{64} << 10;
+inline constexpr size_t kRespOpenIndexBytesUncounted = size_t{64} << 10;
 /// Calls that are made for one command of RESP, including calls that are made again.
 inline constexpr size_t kRespCallsMadeMax = 1'000'000;
 /// Bytes that are parsed for one command of RESP, or one transaction, which is parsed again for

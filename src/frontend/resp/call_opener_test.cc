@@ -171,7 +171,7 @@ TEST_F(RespTest, ManyOpenIndexesAreClosedBeforeTheNextTurn) {
     Parse(GetFields(kFields, number++) + "\r\n", /*after_requests=*/true);
   }
   EXPECT_EQ(exec::Frontend::Parsed::kLater, parsed_) << "items of the turn use the open indexes";
-  EXPECT_EQ(model::kRespShapeColumnsMax / kFields + 1, number);
+  EXPECT_EQ(model::kRespOpenIndexColumnsMax / kFields + 1, number);
   frontend_->Rewind();
   EXPECT_TRUE(Ask(GetFields(kFields, number)).starts_with("*4000\r\n"));
   EXPECT_LT(frontend_->held_bytes(), 2 * kFields * 100) << "only this one is open";

@@ -9,9 +9,9 @@
 // the change is taken back (state_changes.h). Other commands that change the connection end the
 // turn.
 // Threads and lifetime: see exec/frontend.h.
-// Limits: about kRespShapesMax open indexes a connection, which are closed only before the first
-// command of a turn; kColumnsMax fields of a command; kRespUnitKeysMax keys of a command, or of all
-// commands of a MULTI, and kRespCommandsMax of these.
+// Limits: about kRespOpenIndexesMax open indexes a connection, which are closed only before the
+// first command of a turn; kColumnsMax fields of a command; kRespUnitKeysMax keys of a command, or
+// of all commands of a MULTI, and kRespCommandsMax of these.
 #pragma once
 
 #include <memory>

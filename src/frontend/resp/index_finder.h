@@ -9,9 +9,9 @@
 // many; items of the turn before the command may use them, so that the command then has to come
 // later.
 // Threads: one at a time.
-// Limits: kRespShapesMax, kRespShapeBytesMax and kRespShapeColumnsMax limit the indexes that are
-// open when a command begins; kRespCallsMadeMax, kRespBytesParsedMax and kRespCommandColumnsMax
-// limit those that are opened for one command.
+// Limits: kRespOpenIndexesMax, kRespShapeBytesMax and kRespOpenIndexColumnsMax limit the indexes
+// that are open when a command begins; kRespCallsMadeMax, kRespBytesParsedMax and
+// kRespCommandColumnsMax limit those that are opened for one command.
 #pragma once
 
 #include <cstddef>
@@ -39,13 +39,14 @@ class RespIndexFinder {
   void AllowStale(bool allows) { allows_stale_ = allows; }
   /// Whether so many indexes are open that a command has to wait until it may close them.
   bool has_many() const {
-    return shapes_.size() > model::kRespShapesMax || shapes_.bytes() > model::kRespShapeBytesMax ||
-           shapes_.columns() > model::kRespShapeColumnsMax;
+    return shapes_.size() > model::kRespOpenIndexesMax ||
+           shapes_.bytes() > model::kRespShapeBytesMax ||
+           shapes_.columns() > model::kRespOpenIndexColumnsMax;
   }
   /// The memory of open indexes that counts as the connection's: none if there are few.
   size_t held_bytes() const {
     const size_t bytes = shapes_.held_bytes();
-    return bytes > model::kRespShapeBytesUncounted ? bytes : 0;
+    return bytes > model::kRespOpenIndexBytesUncounted ? bytes : 0;
   }
   /// Closes all indexes. REQUIRES: no item uses one.
   void Clear() { shapes_.Clear(); }

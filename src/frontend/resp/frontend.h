@@ -8,6 +8,20 @@
 // HELLO and MULTI change what the commands after them mean; if the turn stops before one of them,
 // the change is taken back (state_changes.h). Other commands that change the connection end the
 // turn.
+//
+// What the files of this folder are about:
+//
+//   requests        command, verb, work, numbers, repeated_requests, item, error_text
+//   keys            key, key_locator, call_maker
+//   open indexes    call_opener, index_finder, shapes
+//   strings         store, string_row, string_change; scripts, string_scripts
+//   rows            rows, row_reply, row_change, fields, random_fields
+//   several keys    scan, scanned_rows, cursors, random_key, count_databases; move
+//   units           transactions, unit_run, tokens, watch, watched_keys
+//   the connection  connection_commands, state, state_changes, login, own_client, reply_mode
+//   its port        settings, clients, server_commands, empty_answers
+//   what is told    monitor, info, hotkeys, describe, help
+//
 // Threads and lifetime: see exec/frontend.h.
 // Limits: about kRespOpenIndexesMax open indexes a connection, which are closed only before the
 // first command of a turn; kColumnsMax fields of a command; kRespUnitKeysMax keys of a command, or

@@ -217,10 +217,17 @@ inline constexpr size_t kRespIndexesOpenedMin = 16;
 /// Bytes of a string that APPEND and SETRANGE make, so that few bytes cannot make a larger string
 /// than one command could set.
 inline constexpr size_t kRespStringBytesMax = size_t{16} << 20;
-/// Bytes of the pattern of SCAN, HSCAN and CONFIG GET, which is compared with each name.
-inline constexpr size_t kRespPatternBytesMax = 1024;
 /// The bytes of a key of RESP's store: those of the column k of rowsocket.store.
 inline constexpr size_t kRespStoreKeyBytesMax = 1024;
+/// Patterns of one CONFIG GET of RESP.
+inline constexpr size_t kRespConfigPatternsMax = 64;
+/// Rows that one SCAN or KEYS of RESP looks at.
+inline constexpr uint64_t kRespScanRowsMax = 10'000;
+/// Bytes of the keys that a command of RESP on many keys looks at: as many as kRespScanRowsMax keys
+/// of 3 KiB, the longest of InnoDB, have, each of which may be twice as long in UTF-8.
+inline constexpr size_t kRespScannedBytesMax = size_t{64} << 20;
+/// Bytes of the pattern of SCAN, HSCAN and CONFIG GET, which is compared with each name.
+inline constexpr size_t kRespPatternBytesMax = 1024;
 /// Bytes of the pattern of KEYS, which goes through kRespScanRowsMax keys at once.
 inline constexpr size_t kRespKeysPatternBytesMax = 128;
 /// Rows that one SCAN of RESP looks at, multiplied by the bytes of its pattern: matching a key
@@ -229,13 +236,6 @@ inline constexpr uint64_t kRespScanPatternBytesMax = 200'000;
 /// Steps in which one SCAN or KEYS of RESP compares its pattern with keys: each key takes up to
 /// twice the product of its length and the pattern's. All steps take a fraction of a second.
 inline constexpr uint64_t kRespMatchStepsMax = 50'000'000;
-/// Patterns of one CONFIG GET of RESP.
-inline constexpr size_t kRespConfigPatternsMax = 64;
-/// Rows that one SCAN or KEYS of RESP looks at.
-inline constexpr uint64_t kRespScanRowsMax = 10'000;
-/// Bytes of the keys that a command of RESP on many keys looks at: as many as kRespScanRowsMax keys
-/// of 3 KiB, the longest of InnoDB, have, each of which may be twice as long in UTF-8.
-inline constexpr size_t kRespScannedBytesMax = size_t{64} << 20;
 /// Positions of SCANs that a port of RESP remembers: each has a key of up to 3 KiB.
 inline constexpr size_t kRespCursorsMax = 4096;
 /// Keys of one database that INFO of RESP counts one by one.
@@ -261,9 +261,6 @@ inline constexpr size_t kGroupRequestsMax = 64;
 inline constexpr uint64_t kGroupRowsMax = 10'000;
 /// Keys that one command of RESP names, or all commands of a transaction in all.
 inline constexpr size_t kRespUnitKeysMax = 10'000;
-/// Bytes of the values that one command or transaction of RESP, or one get of memcached, reads
-/// besides those that its reply may have. Reading them takes a fraction of a second.
-inline constexpr size_t kReadBytesMax = size_t{256} << 20;
 /// Arguments of a command of RESP that is served, its name included: the name, and kRespUnitKeysMax
 /// keys with a value each.
 inline constexpr size_t kRespServedArgumentsMax = 2 * kRespUnitKeysMax + 2;
@@ -278,6 +275,12 @@ inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Seconds for which no expired token is removed after another session's lock on such a token has
 /// cost a transaction.
 inline constexpr uint64_t kTokenPurgePauseS = 10;
+
+// memcached and RESP: what one command reads.
+
+/// Bytes of the values that one command or transaction of RESP, or one get of memcached, reads
+/// besides those that its reply may have. Reading them takes a fraction of a second.
+inline constexpr size_t kReadBytesMax = size_t{256} << 20;
 
 // memcached and RESP: the mapping tables, and work that goes through all rows of a container
 // (src/keyspace).

@@ -14,6 +14,9 @@
 //   <id> <op> <n> <v1..vn> [<limit> [<offset> [@ <icol> <m> <iv1..ivm>] [F|W <fop> <fcol> <fval>]*
 //        [MOD <m1..mk>]]]
 //
+// `T <token> ...` (token_line.h), where tokens are served, and `G <n>` with its `R|O` lines
+// (group.h) are taken apart before: ParseLine gets only what is left.
+//
 // Errors: the parser does not stop at an error. It adds every error that the line itself shows to
 // Command::errors and goes on, so that the caller can add the errors that only the caller knows,
 // and answer errors.First(), whichever error was found first.

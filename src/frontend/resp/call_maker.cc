@@ -210,7 +210,7 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
     *error = TooManyKeys();
     return false;
   }
-  if (arguments[2] != "1" || arguments.size() < 4 + ArgumentsMin(script)) {
+  if (arguments[2] != "1" || arguments.size() <= kScriptKeyAt + TraitsOf(script).arguments_min) {
     *error = "ERR the script has one key, and more arguments";
     return false;
   }
@@ -218,14 +218,14 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
   const RespArguments words = WordsOf(script, arguments, arena);
   if (!words.empty()) {
     if (IsOfField(script)) call.script = script;
-    if (ComparesField(script)) call.expected = arguments[5];
+    if (ComparesField(script)) call.expected = ScriptArgument(arguments, TraitsOf(script).at.token);
     return MakeOne(*FindRespCommand(words[0]), words, may_name_tables, arena, &call, error);
   }
   call.verb = command.verb;
   call.script = WithoutNil(script);
   if (call.script != script) StringCommandOf(call, arena).answers_nil = true;
   call.arguments = arguments;
-  call.key_at = 3;
+  call.key_at = kScriptKeyAt;
   call.database = state_.database;
   return locator_.Locate(/*writes=*/true, may_name_tables, arena, &call, error);
 }

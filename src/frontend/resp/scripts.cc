@@ -187,8 +187,8 @@ std::string Sha1(std::string_view text) {
 }
 
 RespArguments WordsOf(RespScript script, RespArguments arguments, base::Arena& arena) {
-  const std::string_view key = arguments[3];
-  const RespArguments given = arguments.subspan(4);
+  const std::string_view key = arguments[kScriptKeyAt];
+  const RespArguments given = arguments.subspan(kScriptKeyAt + 1);
   switch (script) {
     case RespScript::kSetNx:
       return Words({"setnx", key, given[0]}, arena);

@@ -9,6 +9,9 @@
 // Threads: any.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -20,6 +23,9 @@
 #include "frontend/resp/command.h"
 
 namespace rowsocket::frontend {
+
+/// The position of the key among the arguments of EVAL.
+inline constexpr size_t kScriptKeyAt = 3;
 
 /// What a script does with its one key. Its first argument is called the lock token, or the value.
 /// The order matters: scripts about fields are the last part, and IsOfField compares with the first
@@ -139,62 +145,92 @@ enum class RespScript : uint8_t {
   kFieldRemoveIfEqual,
 };
 
-/// How many arguments a script needs after its key.
-constexpr size_t ArgumentsMin(RespScript script) {
-  switch (script) {
-    case RespScript::kReadWindow:
-    case RespScript::kPeekWindow:
-    case RespScript::kPeekWindowOrZero:
-    case RespScript::kGetDel:
-    case RespScript::kPersist:
-      return 0;
-    case RespScript::kSetNx:
-    case RespScript::kFieldRemove:
-    case RespScript::kRelease:
-    case RespScript::kReleaseOrNil:
-    case RespScript::kReleaseIfThere:
-    case RespScript::kIncrIfThere:
-    case RespScript::kIncr:
-    case RespScript::kTimeLeft:
-    case RespScript::kCountInWindow:
-      return 1;
-    case RespScript::kExtend:
-    case RespScript::kAcquireWithPrefix:
-    case RespScript::kCompareAndSetForMs:
-    case RespScript::kCompareAndSetIfThere:
-    case RespScript::kFieldCompareAndSet:
-      return 3;
-    case RespScript::kCountInGrowingWindow:
-      return 4;
-    case RespScript::kNone:
-    case RespScript::kExpireIfHeldInMs:
-    case RespScript::kExpireIfHeldInS:
-    case RespScript::kSetIfAbsentOrNil:
-    case RespScript::kSetIfAbsentOrNilForMs:
-    case RespScript::kSetIfAbsentForMs:
-    case RespScript::kExtendOrAcquire:
-    case RespScript::kSetIfEquals:
-    case RespScript::kCountInRenewableWindow:
-    case RespScript::kAddInWindow:
-    case RespScript::kAddInWindowForMs:
-    case RespScript::kIncrAndExpire:
-    case RespScript::kIncrAndExpireAtOne:
-    case RespScript::kCompareAndSet:
-    case RespScript::kCompareNumberAndSet:
-    case RespScript::kExpireIfHeldInMsOrNil:
-    case RespScript::kExtendOrAcquireOrNil:
-    case RespScript::kGetSetForMs:
-    case RespScript::kPExpire:
-    case RespScript::kPExpireAt:
-    case RespScript::kFieldPut:
-    case RespScript::kFieldPutIfAbsent:
-    case RespScript::kFieldReplace:
-    case RespScript::kFieldFastReplace:
-    case RespScript::kFieldRemoveIfEqual:
-      break;
-  }
-  return 2;
+/// Which arguments of a script are what: 1 is the first one after its key, 0 is none.
+struct RespScriptArguments {
+  uint8_t token = 0;             ///< What the string or the field must hold.
+  uint8_t value = 0;             ///< What is set.
+  uint8_t by = 0;                ///< What is added.
+  uint8_t time = 0;              ///< For how long the key lives from then on.
+  bool time_in_seconds = false;  ///< Otherwise the time is in milliseconds.
+};
+
+struct RespScriptTraits {
+  RespScript script;
+  uint8_t arguments_min;  ///< How many arguments the script needs after its key.
+  RespScriptArguments at = {};
+};
+
+/// The table of the scripts; TraitsOf finds a row. What one script alone has as an argument is in
+/// string_scripts.cc, and the arguments of commands are in WordsOf.
+inline constexpr auto kRespScripts = [] {
+  using Script = RespScript;
+  return std::to_array<RespScriptTraits>({
+      {Script::kNone, 0},
+      {Script::kRelease, 1, {.token = 1}},
+      {Script::kExpireIfHeldInMs, 2, {.token = 1, .time = 2}},
+      {Script::kExpireIfHeldInS, 2, {.token = 1, .time = 2, .time_in_seconds = true}},
+      {Script::kExtend, 3, {.token = 1, .time = 2}},
+      {Script::kSetIfAbsentOrNil, 2, {.value = 1, .time = 2, .time_in_seconds = true}},
+      {Script::kSetIfAbsentOrNilForMs, 2, {.value = 1, .time = 2}},
+      {Script::kReleaseIfThere, 1, {.token = 1}},
+      {Script::kSetIfAbsentForMs, 2, {.value = 1, .time = 2}},
+      {Script::kExtendOrAcquire, 2, {.token = 1, .time = 2}},
+      {Script::kIncrIfThere, 1, {.by = 1}},
+      {Script::kIncr, 1, {.by = 1}},
+      {Script::kAcquireWithPrefix, 3, {.token = 1, .value = 1, .time = 3}},
+      {Script::kTimeLeft, 1, {.token = 1}},
+      {Script::kSetIfEquals, 2, {.token = 2, .value = 1}},
+      {Script::kCountInWindow, 1, {.time = 1}},
+      {Script::kCountInRenewableWindow, 2, {.time = 2}},
+      {Script::kCountInGrowingWindow, 4, {.time = 1}},
+      {Script::kReadWindow, 0},
+      {Script::kAddInWindow, 2, {.by = 1, .time = 2, .time_in_seconds = true}},
+      {Script::kAddInWindowForMs, 2, {.by = 1, .time = 2}},
+      {Script::kPeekWindow, 0},
+      {Script::kPeekWindowOrZero, 0},
+      {Script::kIncrAndExpire, 2, {.by = 2, .time = 1, .time_in_seconds = true}},
+      {Script::kIncrAndExpireAtOne, 2, {.by = 1, .time = 2}},
+      {Script::kCompareAndSet, 2, {.token = 1, .value = 2}},
+      {Script::kCompareAndSetForMs, 3, {.token = 1, .value = 2, .time = 3}},
+      {Script::kCompareAndSetIfThere,
+       3,
+       {.token = 1, .value = 2, .time = 3, .time_in_seconds = true}},
+      {Script::kCompareNumberAndSet, 2, {.token = 1, .value = 2}},
+      {Script::kReleaseOrNil, 1, {.token = 1}},
+      {Script::kExpireIfHeldInMsOrNil, 2, {.token = 1, .time = 2}},
+      {Script::kExtendOrAcquireOrNil, 2, {.token = 1, .time = 2}},
+      {Script::kSetNx, 1},
+      {Script::kGetDel, 0},
+      {Script::kGetSetForMs, 2},
+      {Script::kPExpire, 2},
+      {Script::kPExpireAt, 2},
+      {Script::kPersist, 0},
+      {Script::kFieldPut, 2},
+      {Script::kFieldPutIfAbsent, 2},
+      {Script::kFieldRemove, 1},
+      {Script::kFieldReplace, 2},
+      {Script::kFieldFastReplace, 2},
+      {Script::kFieldCompareAndSet, 3, {.token = 2}},
+      {Script::kFieldRemoveIfEqual, 2, {.token = 2}},
+  });
+}();
+
+constexpr const RespScriptTraits& TraitsOf(RespScript script) {
+  return kRespScripts[static_cast<size_t>(script)];
 }
+static_assert(kRespScripts.size() == static_cast<size_t>(RespScript::kFieldRemoveIfEqual) + 1);
+static_assert(std::all_of(kRespScripts.begin(), kRespScripts.end(),
+                          [](const RespScriptTraits& row) {
+                            const auto& [token, value, by, time, in_seconds] = row.at;
+                            return &TraitsOf(row.script) == &row &&
+                                   std::max({token, value, by, time}) <= row.arguments_min;
+                          }));
+
+/// An argument of a script, counted as RespScriptArguments counts them. `arguments`: EVAL's.
+constexpr std::string_view ScriptArgument(RespArguments arguments, size_t at) {
+  return arguments[kScriptKeyAt + at];
+}
+
 /// The script that does the same, but answers 0 instead of nil.
 constexpr RespScript WithoutNil(RespScript script) {
   switch (script) {

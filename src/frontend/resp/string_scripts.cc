@@ -13,75 +13,54 @@ using model::Decision;
 
 namespace {
 
-/// Reads the arguments of the scripts that rate limiters send: what is added, and for how long a
-/// number is kept.
-std::string_view TakeLimit(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& command = *call.string_command;
-  const auto& arguments = call.arguments;
-  command.by = 1;
-  if (OnlyReads(call.script)) return {};
-  if (CountsOneInWindow(call.script)) {
-    const auto time = arguments[call.script == RespScript::kCountInRenewableWindow ? 5 : 4];
-    ParsePlainInteger(time, &command.window_ms);
-    return SetExpiry(call, time, /*is_seconds=*/false, /*is_moment=*/false, arena);
-  }
-  const bool is_last = call.script == RespScript::kIncrAndExpire;
-  const bool is_seconds = is_last || call.script == RespScript::kAddInWindow;
-  if (!ParsePlainInteger(arguments[is_last ? 5 : 4], &command.by)) return kNoInteger;
-  const std::string_view time = arguments[is_last ? 4 : 5];
-  const bool is_number = ParsePlainInteger(time, &command.window_ms);
-  const bool may_be_endless = call.script == RespScript::kAddInWindowForMs && is_number;
-  if (may_be_endless && command.window_ms <= 0) return {};
-  const std::string_view wrong = SetExpiry(call, time, is_seconds, /*is_moment=*/false, arena);
-  if (!wrong.empty()) return wrong;
-  if (is_seconds) command.window_ms *= 1000;
-  return {};
-}
+// Arguments that one script alone has, counted as RespScriptArguments counts them.
+constexpr size_t kExtendAddsAt = 3;       ///< kExtend: 0 adds the time to the one that is left.
+constexpr size_t kBytesComparedAt = 2;    ///< kAcquireWithPrefix.
+constexpr size_t kUnitOfTimeAt = 3;       ///< kSetIfEquals: EX or PX; the time follows.
+constexpr size_t kRenewableRenewsAt = 1;  ///< kCountInRenewableWindow.
+constexpr size_t kMostAt = 2;             ///< kCountInGrowingWindow.
+constexpr size_t kGrowingRenewsAt = 3;    ///< kCountInGrowingWindow.
+constexpr size_t kGrowsAt = 4;            ///< kCountInGrowingWindow.
 
-/// Reads the arguments of the scripts that compare the string with a text and set another one.
-std::string_view TakeSwap(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& command = *call.string_command;
+/// Reads the time of kSetIfEquals, which may have none.
+std::string_view TakeTimeOfSwap(const RespCall& call, base::Arena& arena) {
   const auto& arguments = call.arguments;
-  command.value = arguments[4];
-  if (call.script == RespScript::kAcquireWithPrefix) {
-    command.lock_token = arguments[4];
-    if (!ParsePlainInteger(arguments[5], &command.lock_token_bytes_compared) ||
-        command.lock_token_bytes_compared < 1)
-      return kNoInteger;
-    return SetExpiry(call, arguments[6], /*is_seconds=*/false, /*is_moment=*/false, arena);
-  }
-  command.expires = RespStringCommand::Expires::kNever;
-  if (call.script != RespScript::kSetIfEquals) {
-    command.lock_token = arguments[4];
-    command.value = arguments[5];
-    const bool is_seconds = call.script == RespScript::kCompareAndSetIfThere;
-    if (!is_seconds && call.script != RespScript::kCompareAndSetForMs) return {};
-    return SetExpiry(call, arguments[6], is_seconds, /*is_moment=*/false, arena);
-  }
-  command.lock_token = arguments[5];
-  if (arguments.size() != 8) return {};
-  const bool is_seconds = IsWord(arguments[6], "ex");
-  if (!is_seconds && !IsWord(arguments[6], "px")) return kSyntax;
-  return SetExpiry(call, arguments[7], is_seconds, /*is_moment=*/false, arena);
+  if (arguments.size() != kScriptKeyAt + kUnitOfTimeAt + 2) return {};
+  const std::string_view unit = ScriptArgument(arguments, kUnitOfTimeAt);
+  const bool is_seconds = IsWord(unit, "ex");
+  if (!is_seconds && !IsWord(unit, "px")) return kSyntax;
+  return SetExpiry(call, ScriptArgument(arguments, kUnitOfTimeAt + 1), is_seconds,
+                   /*is_moment=*/false, arena);
 }
 
 }  // namespace
 
 std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena) {
+  const RespScript script = call.script;
+  const RespScriptArguments& at = TraitsOf(script).at;
+  const auto argument = [&call](size_t i) { return ScriptArgument(call.arguments, i); };
   RespStringCommand& command = *call.string_command;
-  const auto& arguments = call.arguments;
-  if (CountsInWindow(call.script)) return TakeLimit(call, arena);
-  if (call.script == RespScript::kAcquireWithPrefix || Swaps(call.script))
-    return TakeSwap(call, arena);
-  if (Increments(call.script))
-    return ParsePlainInteger(arguments[4], &command.by) ? std::string_view() : kNoInteger;
-  (SetsIfAbsent(call.script) ? command.value : command.lock_token) = arguments[4];
-  command.only_if_absent = SetsIfAbsent(call.script);
-  if (ArgumentsMin(call.script) == 1) return {};
-  command.adds_time = call.script == RespScript::kExtend && arguments[6] == "0";
-  const bool is_seconds =
-      call.script == RespScript::kSetIfAbsentOrNil || call.script == RespScript::kExpireIfHeldInS;
-  return SetExpiry(call, arguments[5], is_seconds, /*is_moment=*/false, arena);
+  command.by = 1;
+  command.only_if_absent = SetsIfAbsent(script);
+  if (at.token != 0) command.lock_token = argument(at.token);
+  if (at.value != 0) command.value = argument(at.value);
+  if (at.by != 0 && !ParsePlainInteger(argument(at.by), &command.by)) return kNoInteger;
+  if (script == RespScript::kAcquireWithPrefix) {
+    int64_t& bytes = command.lock_token_bytes_compared;
+    if (!ParsePlainInteger(argument(kBytesComparedAt), &bytes) || bytes < 1) return kNoInteger;
+  }
+  command.adds_time = script == RespScript::kExtend && argument(kExtendAddsAt) == "0";
+  if (script == RespScript::kSetIfEquals) return TakeTimeOfSwap(call, arena);
+  if (at.time == 0) return {};
+  const std::string_view time = argument(at.time);
+  const bool is_number = ParsePlainInteger(time, &command.window_ms);
+  const bool may_be_endless = script == RespScript::kAddInWindowForMs && is_number;
+  if (may_be_endless && command.window_ms <= 0) return {};
+  const std::string_view wrong =
+      SetExpiry(call, time, at.time_in_seconds, /*is_moment=*/false, arena);
+  if (!wrong.empty()) return wrong;
+  if (at.time_in_seconds) command.window_ms *= 1000;
+  return {};
 }
 
 // If the number has no expiry, rate-limit-redis begins anew, and kAddInWindow gives it one.
@@ -103,7 +82,8 @@ Decision RespStringChange::CountInWindow() {
     return Decline("ERR increment or decrement would overflow");
   }
   int64_t most = 0;
-  if (grows && !ParsePlainInteger(call_.arguments[5], &most)) return Decline(kNoInteger);
+  if (grows && !ParsePlainInteger(ScriptArgument(call_.arguments, kMostAt), &most))
+    return Decline(kNoInteger);
   new_ = std::to_string(number_);
   keeps_flags_ = !begins;
   if (grows && number_ != 1 && number_ > most) return GrowWindow(most);
@@ -115,8 +95,8 @@ Decision RespStringChange::CountInWindow() {
 // The script computes the time as a double, which is exact up to 2^53 - 1 (kMsMax).
 Decision RespStringChange::GrowWindow(int64_t most) {
   constexpr double kMsMax = 9007199254740991;
-  const bool renews = call_.arguments[6] == "true";
-  if (!renews && call_.arguments[7] != "true") return Store(new_);
+  const bool renews = ScriptArgument(call_.arguments, kGrowingRenewsAt) == "true";
+  if (!renews && ScriptArgument(call_.arguments, kGrowsAt) != "true") return Store(new_);
   const uint64_t doublings = static_cast<uint64_t>(number_) - static_cast<uint64_t>(most) - 1;
   left_ms_ = command().window_ms;
   if (!renews) {
@@ -131,7 +111,7 @@ Decision RespStringChange::GrowWindow(int64_t most) {
 bool RespStringChange::BeginsWindow() const {
   switch (call_.script) {
     case RespScript::kCountInRenewableWindow:
-      return call_.arguments[4] == "1";
+      return ScriptArgument(call_.arguments, kRenewableRenewsAt) == "1";
     case RespScript::kCountInGrowingWindow:
     case RespScript::kIncrAndExpire:
     case RespScript::kAddInWindowForMs:

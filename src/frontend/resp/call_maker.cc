@@ -217,7 +217,7 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
   RespCall& call = calls->emplace_back();
   const RespArguments words = WordsOf(script, arguments, arena);
   if (!words.empty()) {
-    if (IsOfField(script)) call.script = script;
+    if (TraitsOf(script).kind == RespScriptKind::kField) call.script = script;
     if (ComparesField(script)) call.expected = ScriptArgument(arguments, TraitsOf(script).at.token);
     return MakeOne(*FindRespCommand(words[0]), words, may_name_tables, arena, &call, error);
   }

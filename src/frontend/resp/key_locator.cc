@@ -25,6 +25,28 @@ bool Fail(std::string_view why, std::string* error) {
   return false;
 }
 
+/// Whether a script of this kind answers what the key held, or how long it lives.
+bool TellsItem(RespScriptKind kind) {
+  using Kind = RespScriptKind;
+  switch (kind) {
+    case Kind::kAskLock:
+    case Kind::kCountOne:
+    case Kind::kAdd:
+    case Kind::kPeek:
+      return true;
+    case Kind::kNone:
+    case Kind::kSetIfAbsent:
+    case Kind::kLock:
+    case Kind::kSwap:
+    case Kind::kIncrement:
+    case Kind::kSum:
+    case Kind::kCommand:
+    case Kind::kField:
+      break;
+  }
+  return false;
+}
+
 /// Whether a command that changes its key answers what the key held, or how long it lives.
 bool TellsItem(const RespCall& call) {
   const auto& arguments = call.arguments;
@@ -37,18 +59,10 @@ bool TellsItem(const RespCall& call) {
       return std::any_of(arguments.begin() + 3, arguments.end(),
                          [](std::string_view word) { return IsWord(word, "get"); });
     case Verb::kEval:
-      return OnlyReads(call.script) || CountsOneInWindow(call.script) ||
-             call.script == RespScript::kAddInWindow ||
-             call.script == RespScript::kAddInWindowForMs;
+      return TellsItem(TraitsOf(call.script).kind);
     default:
       return false;
   }
-}
-
-/// Whether a command can only delete its key.
-bool OnlyDeletes(const RespCall& call) {
-  return call.verb == Verb::kDel || call.verb == Verb::kGetDel || call.verb == Verb::kMoveRemove ||
-         call.script == RespScript::kRelease || call.script == RespScript::kReleaseIfThere;
 }
 
 /// Why the container's policies refuse a command; empty: they allow it.
@@ -57,7 +71,7 @@ std::string_view RefusalByPolicy(const RespCall& call, bool writes,
   const bool gets = !writes || TellsItem(call);
   if (gets && !options.get_refusal.empty()) return options.get_refusal;
   if (!writes) return {};
-  return OnlyDeletes(call) ? options.delete_refusal : options.set_refusal;
+  return EffectOf(call) == RespEffect::kDelete ? options.delete_refusal : options.set_refusal;
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void PrepareRowChange(RespCall& call, base::Arena& arena) {
   const Verb verb = call.verb;
   request.verb = model::Request::Verb::kEdit;
   edit.key = call.key.parts;
-  edit.may_insert = MakesRows(verb) && !OnlyUpdates(call.script) &&
+  edit.may_insert = MakesRows(verb) && TraitsOf(call.script).effect != RespEffect::kUpdate &&
                     (call.keyspace == nullptr || call.keyspace->inserts);
   edit.may_delete = verb == Verb::kDel || verb == Verb::kExpire;
   edit.keeps_key = true;
@@ -181,7 +181,7 @@ bool RespRowChange::MayChangeField(std::span<const Value> row, uint32_t columns)
   if (ComparesField(call_.script)) {
     changes_field_ = has_old_ && made_ == call_.expected;
   } else {
-    changes_field_ = has_old_ || !OnlyUpdates(call_.script);
+    changes_field_ = has_old_ || TraitsOf(call_.script).effect != RespEffect::kUpdate;
   }
   return changes_field_;
 }

@@ -28,8 +28,7 @@ namespace rowsocket::frontend {
 inline constexpr size_t kScriptKeyAt = 3;
 
 /// What a script does with its one key. Its first argument is called the lock token, or the value.
-/// The order matters: scripts about fields are the last part, and IsOfField compares with the first
-/// of them. Add a script inside its part.
+/// Each script has a row in kRespScripts, at the same position.
 enum class RespScript : uint8_t {
   kNone,
   /// Deletes the key if it holds the lock token; answers 1 or 0.
@@ -145,17 +144,54 @@ enum class RespScript : uint8_t {
   kFieldRemoveIfEqual,
 };
 
+/// What a script works with, by which its change and its reply are chosen.
+enum class RespScriptKind : uint8_t {
+  kNone,
+  kSetIfAbsent,  ///< Sets its value if the key is absent.
+  /// If the key holds the lock token, deletes it or changes when it expires; or sets the lock
+  /// token.
+  kLock,
+  kAskLock,    ///< Answers for how long the key lives, if it holds the lock token.
+  kSwap,       ///< Sets its value if the key holds the lock token.
+  kIncrement,  ///< Adds to a number whose expiry stays as it is; answers the sum.
+  kCountOne,   ///< Adds 1 to a number that expires; answers the sum and the time that is left.
+  /// Adds its argument to a number that expires; answers the sum and the time that is left.
+  kAdd,
+  kSum,      ///< Adds its argument to a number that expires; answers the sum.
+  kPeek,     ///< Answers what the key holds and the time that is left.
+  kCommand,  ///< Does what one command does (WordsOf).
+  kField,    ///< Changes a field of a row.
+};
+
+/// What a command or a script that changes its key may do to the key's row.
+enum class RespEffect : uint8_t {
+  kUpdate,      ///< Updates the row, or leaves it as it is.
+  kPut,         ///< Makes or updates it.
+  kDelete,      ///< Deletes it.
+  kTouch,       ///< Changes when it expires, or deletes it if that time has passed already.
+  kTouchOrPut,  ///< As kTouch; makes the row if there is none.
+};
+
+/// Whether a time in the past deletes the key; otherwise it is an error.
+constexpr bool MayTouch(RespEffect effect) {
+  return effect == RespEffect::kTouch || effect == RespEffect::kTouchOrPut;
+}
+
 /// Which arguments of a script are what: 1 is the first one after its key, 0 is none.
 struct RespScriptArguments {
-  uint8_t token = 0;             ///< What the string or the field must hold.
-  uint8_t value = 0;             ///< What is set.
-  uint8_t by = 0;                ///< What is added.
-  uint8_t time = 0;              ///< For how long the key lives from then on.
-  bool time_in_seconds = false;  ///< Otherwise the time is in milliseconds.
+  uint8_t token = 0;    ///< What the string or the field must hold.
+  uint8_t value = 0;    ///< What is set.
+  uint8_t by = 0;       ///< What is added.
+  uint8_t time_ms = 0;  ///< For how long the key lives from then on, in milliseconds.
+  uint8_t time_s = 0;   ///< For how long the key lives from then on, in seconds.
+
+  constexpr uint8_t time() const { return time_s != 0 ? time_s : time_ms; }
 };
 
 struct RespScriptTraits {
   RespScript script;
+  RespScriptKind kind;
+  RespEffect effect;
   uint8_t arguments_min;  ///< How many arguments the script needs after its key.
   RespScriptArguments at = {};
 };
@@ -163,55 +199,63 @@ struct RespScriptTraits {
 /// The table of the scripts; TraitsOf finds a row. What one script alone has as an argument is in
 /// string_scripts.cc, and the arguments of commands are in WordsOf.
 inline constexpr auto kRespScripts = [] {
-  using Script = RespScript;
+  using enum RespScript;
+  using Kind = RespScriptKind;
+  using Effect = RespEffect;
   return std::to_array<RespScriptTraits>({
-      {Script::kNone, 0},
-      {Script::kRelease, 1, {.token = 1}},
-      {Script::kExpireIfHeldInMs, 2, {.token = 1, .time = 2}},
-      {Script::kExpireIfHeldInS, 2, {.token = 1, .time = 2, .time_in_seconds = true}},
-      {Script::kExtend, 3, {.token = 1, .time = 2}},
-      {Script::kSetIfAbsentOrNil, 2, {.value = 1, .time = 2, .time_in_seconds = true}},
-      {Script::kSetIfAbsentOrNilForMs, 2, {.value = 1, .time = 2}},
-      {Script::kReleaseIfThere, 1, {.token = 1}},
-      {Script::kSetIfAbsentForMs, 2, {.value = 1, .time = 2}},
-      {Script::kExtendOrAcquire, 2, {.token = 1, .time = 2}},
-      {Script::kIncrIfThere, 1, {.by = 1}},
-      {Script::kIncr, 1, {.by = 1}},
-      {Script::kAcquireWithPrefix, 3, {.token = 1, .value = 1, .time = 3}},
-      {Script::kTimeLeft, 1, {.token = 1}},
-      {Script::kSetIfEquals, 2, {.token = 2, .value = 1}},
-      {Script::kCountInWindow, 1, {.time = 1}},
-      {Script::kCountInRenewableWindow, 2, {.time = 2}},
-      {Script::kCountInGrowingWindow, 4, {.time = 1}},
-      {Script::kReadWindow, 0},
-      {Script::kAddInWindow, 2, {.by = 1, .time = 2, .time_in_seconds = true}},
-      {Script::kAddInWindowForMs, 2, {.by = 1, .time = 2}},
-      {Script::kPeekWindow, 0},
-      {Script::kPeekWindowOrZero, 0},
-      {Script::kIncrAndExpire, 2, {.by = 2, .time = 1, .time_in_seconds = true}},
-      {Script::kIncrAndExpireAtOne, 2, {.by = 1, .time = 2}},
-      {Script::kCompareAndSet, 2, {.token = 1, .value = 2}},
-      {Script::kCompareAndSetForMs, 3, {.token = 1, .value = 2, .time = 3}},
-      {Script::kCompareAndSetIfThere,
+      {kNone, Kind::kNone, Effect::kPut, 0},
+      {kRelease, Kind::kLock, Effect::kDelete, 1, {.token = 1}},
+      {kExpireIfHeldInMs, Kind::kLock, Effect::kTouch, 2, {.token = 1, .time_ms = 2}},
+      {kExpireIfHeldInS, Kind::kLock, Effect::kTouch, 2, {.token = 1, .time_s = 2}},
+      {kExtend, Kind::kLock, Effect::kTouch, 3, {.token = 1, .time_ms = 2}},
+      {kSetIfAbsentOrNil, Kind::kSetIfAbsent, Effect::kPut, 2, {.value = 1, .time_s = 2}},
+      {kSetIfAbsentOrNilForMs, Kind::kSetIfAbsent, Effect::kPut, 2, {.value = 1, .time_ms = 2}},
+      {kReleaseIfThere, Kind::kLock, Effect::kDelete, 1, {.token = 1}},
+      {kSetIfAbsentForMs, Kind::kSetIfAbsent, Effect::kPut, 2, {.value = 1, .time_ms = 2}},
+      {kExtendOrAcquire, Kind::kLock, Effect::kTouchOrPut, 2, {.token = 1, .time_ms = 2}},
+      {kIncrIfThere, Kind::kIncrement, Effect::kUpdate, 1, {.by = 1}},
+      {kIncr, Kind::kIncrement, Effect::kPut, 1, {.by = 1}},
+      {kAcquireWithPrefix, Kind::kLock, Effect::kPut, 3, {.token = 1, .value = 1, .time_ms = 3}},
+      {kTimeLeft, Kind::kAskLock, Effect::kUpdate, 1, {.token = 1}},
+      {kSetIfEquals, Kind::kSwap, Effect::kUpdate, 2, {.token = 2, .value = 1}},
+      {kCountInWindow, Kind::kCountOne, Effect::kPut, 1, {.time_ms = 1}},
+      {kCountInRenewableWindow, Kind::kCountOne, Effect::kPut, 2, {.time_ms = 2}},
+      {kCountInGrowingWindow, Kind::kCountOne, Effect::kPut, 4, {.time_ms = 1}},
+      {kReadWindow, Kind::kPeek, Effect::kUpdate, 0},
+      {kAddInWindow, Kind::kAdd, Effect::kPut, 2, {.by = 1, .time_s = 2}},
+      {kAddInWindowForMs, Kind::kAdd, Effect::kPut, 2, {.by = 1, .time_ms = 2}},
+      {kPeekWindow, Kind::kPeek, Effect::kUpdate, 0},
+      {kPeekWindowOrZero, Kind::kPeek, Effect::kUpdate, 0},
+      {kIncrAndExpire, Kind::kSum, Effect::kPut, 2, {.by = 2, .time_s = 1}},
+      {kIncrAndExpireAtOne, Kind::kSum, Effect::kPut, 2, {.by = 1, .time_ms = 2}},
+      {kCompareAndSet, Kind::kSwap, Effect::kUpdate, 2, {.token = 1, .value = 2}},
+      {kCompareAndSetForMs,
+       Kind::kSwap,
+       Effect::kUpdate,
        3,
-       {.token = 1, .value = 2, .time = 3, .time_in_seconds = true}},
-      {Script::kCompareNumberAndSet, 2, {.token = 1, .value = 2}},
-      {Script::kReleaseOrNil, 1, {.token = 1}},
-      {Script::kExpireIfHeldInMsOrNil, 2, {.token = 1, .time = 2}},
-      {Script::kExtendOrAcquireOrNil, 2, {.token = 1, .time = 2}},
-      {Script::kSetNx, 1},
-      {Script::kGetDel, 0},
-      {Script::kGetSetForMs, 2},
-      {Script::kPExpire, 2},
-      {Script::kPExpireAt, 2},
-      {Script::kPersist, 0},
-      {Script::kFieldPut, 2},
-      {Script::kFieldPutIfAbsent, 2},
-      {Script::kFieldRemove, 1},
-      {Script::kFieldReplace, 2},
-      {Script::kFieldFastReplace, 2},
-      {Script::kFieldCompareAndSet, 3, {.token = 2}},
-      {Script::kFieldRemoveIfEqual, 2, {.token = 2}},
+       {.token = 1, .value = 2, .time_ms = 3}},
+      {kCompareAndSetIfThere,
+       Kind::kSwap,
+       Effect::kUpdate,
+       3,
+       {.token = 1, .value = 2, .time_s = 3}},
+      {kCompareNumberAndSet, Kind::kSwap, Effect::kPut, 2, {.token = 1, .value = 2}},
+      {kReleaseOrNil, Kind::kLock, Effect::kDelete, 1, {.token = 1}},
+      {kExpireIfHeldInMsOrNil, Kind::kLock, Effect::kTouch, 2, {.token = 1, .time_ms = 2}},
+      {kExtendOrAcquireOrNil, Kind::kLock, Effect::kTouchOrPut, 2, {.token = 1, .time_ms = 2}},
+      {kSetNx, Kind::kCommand, Effect::kPut, 1},
+      {kGetDel, Kind::kCommand, Effect::kDelete, 0},
+      {kGetSetForMs, Kind::kCommand, Effect::kPut, 2},
+      {kPExpire, Kind::kCommand, Effect::kTouch, 2},
+      {kPExpireAt, Kind::kCommand, Effect::kTouch, 2},
+      {kPersist, Kind::kCommand, Effect::kUpdate, 0},
+      {kFieldPut, Kind::kField, Effect::kPut, 2},
+      {kFieldPutIfAbsent, Kind::kField, Effect::kPut, 2},
+      {kFieldRemove, Kind::kField, Effect::kUpdate, 1},
+      {kFieldReplace, Kind::kField, Effect::kUpdate, 2},
+      {kFieldFastReplace, Kind::kField, Effect::kUpdate, 2},
+      {kFieldCompareAndSet, Kind::kField, Effect::kUpdate, 3, {.token = 2}},
+      {kFieldRemoveIfEqual, Kind::kField, Effect::kUpdate, 2, {.token = 2}},
   });
 }();
 
@@ -221,9 +265,10 @@ constexpr const RespScriptTraits& TraitsOf(RespScript script) {
 static_assert(kRespScripts.size() == static_cast<size_t>(RespScript::kFieldRemoveIfEqual) + 1);
 static_assert(std::all_of(kRespScripts.begin(), kRespScripts.end(),
                           [](const RespScriptTraits& row) {
-                            const auto& [token, value, by, time, in_seconds] = row.at;
+                            const auto& [token, value, by, time_ms, time_s] = row.at;
                             return &TraitsOf(row.script) == &row &&
-                                   std::max({token, value, by, time}) <= row.arguments_min;
+                                   std::max({token, value, by, time_ms, time_s}) <=
+                                       row.arguments_min;
                           }));
 
 /// An argument of a script, counted as RespScriptArguments counts them. `arguments`: EVAL's.
@@ -244,59 +289,10 @@ constexpr RespScript WithoutNil(RespScript script) {
       return script;
   }
 }
-/// Whether the script is about a field of a row.
-constexpr bool IsOfField(RespScript script) { return script >= RespScript::kFieldPut; }
-/// Whether the script changes the field only if it holds the second argument.
+/// Whether the script changes the field only if it holds what the script expects.
 constexpr bool ComparesField(RespScript script) {
-  return script == RespScript::kFieldCompareAndSet || script == RespScript::kFieldRemoveIfEqual;
-}
-/// Whether the script sets a value if the string is the lock token.
-constexpr bool Swaps(RespScript script) {
-  return script == RespScript::kSetIfEquals || script == RespScript::kCompareAndSet ||
-         script == RespScript::kCompareAndSetForMs || script == RespScript::kCompareAndSetIfThere ||
-         script == RespScript::kCompareNumberAndSet;
-}
-/// Whether the script answers the number that counts in a window, and changes nothing.
-constexpr bool PeeksAtWindow(RespScript script) {
-  return script == RespScript::kPeekWindow || script == RespScript::kPeekWindowOrZero;
-}
-/// Whether the script changes nothing.
-constexpr bool OnlyReads(RespScript script) {
-  return script == RespScript::kTimeLeft || script == RespScript::kReadWindow ||
-         PeeksAtWindow(script);
-}
-/// Whether the script adds 1 to a number that expires, and answers the time that is left, too.
-constexpr bool CountsOneInWindow(RespScript script) {
-  return script == RespScript::kCountInWindow || script == RespScript::kCountInRenewableWindow ||
-         script == RespScript::kCountInGrowingWindow;
-}
-/// Whether the script counts in a number that expires.
-constexpr bool CountsInWindow(RespScript script) {
-  return CountsOneInWindow(script) || PeeksAtWindow(script) || script == RespScript::kReadWindow ||
-         script == RespScript::kAddInWindow || script == RespScript::kAddInWindowForMs ||
-         script == RespScript::kIncrAndExpire || script == RespScript::kIncrAndExpireAtOne;
-}
-/// Whether the script neither makes nor deletes a key.
-constexpr bool OnlyUpdates(RespScript script) {
-  return script == RespScript::kIncrIfThere || OnlyReads(script) ||
-         script == RespScript::kFieldReplace || script == RespScript::kFieldFastReplace ||
-         script == RespScript::kFieldCompareAndSet ||
-         (Swaps(script) && script != RespScript::kCompareNumberAndSet);
-}
-/// Whether an expiry in the past is an error, as in SET, instead of a deletion.
-constexpr bool ExpiresLater(RespScript script) {
-  return script == RespScript::kSetIfAbsentOrNil || script == RespScript::kSetIfAbsentOrNilForMs ||
-         script == RespScript::kSetIfAbsentForMs || script == RespScript::kAcquireWithPrefix ||
-         Swaps(script) || CountsInWindow(script);
-}
-/// Whether the script sets its value only if the key is absent.
-constexpr bool SetsIfAbsent(RespScript script) {
-  return script == RespScript::kSetIfAbsentOrNil || script == RespScript::kSetIfAbsentOrNilForMs ||
-         script == RespScript::kSetIfAbsentForMs;
-}
-/// Whether the script adds to a number whose expiry stays as it is.
-constexpr bool Increments(RespScript script) {
-  return script == RespScript::kIncrIfThere || script == RespScript::kIncr;
+  const RespScriptTraits& traits = TraitsOf(script);
+  return traits.kind == RespScriptKind::kField && traits.at.token != 0;
 }
 
 /// The command, with its arguments, that does a script's work on its key; empty: no command does.

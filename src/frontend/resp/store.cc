@@ -45,14 +45,30 @@ bool EndsTooLate(int64_t in_ms) {
 
 }  // namespace
 
+RespEffect EffectOf(const RespCall& call) {
+  switch (call.verb) {
+    case Verb::kDel:
+    case Verb::kGetDel:
+    case Verb::kMoveRemove:
+      return RespEffect::kDelete;
+    case Verb::kExpire:
+      return RespEffect::kTouch;
+    case Verb::kGetEx:
+    case Verb::kPersist:
+      return RespEffect::kUpdate;
+    case Verb::kEval:
+      return TraitsOf(call.script).effect;
+    default:
+      return RespEffect::kPut;
+  }
+}
+
 std::string_view SetExpiry(const RespCall& call, std::string_view number, bool is_seconds,
                            bool is_moment, base::Arena& arena) {
   int64_t value = 0;
   if (!ParsePlainInteger(number, &value)) return kNoInteger;
-  const bool may_be_past =
-      call.verb == Verb::kExpire || (call.verb == Verb::kEval && !ExpiresLater(call.script));
-  const bool fits =
-      (may_be_past || value > 0) && (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
+  const bool fits = (MayTouch(EffectOf(call)) || value > 0) &&
+                    (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
   if (!fits || (!is_moment && EndsTooLate(value))) return WrongExpiry(call, arena);
   RespStringCommand& command = *call.string_command;
   command.expires = RespStringCommand::Expires::kAt;
@@ -153,18 +169,10 @@ std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena
 /// Notes in the edit what the command may do to its row, by which the rights of its account are
 /// judged.
 void SetStringEditRights(const RespCall& call, base::Arena& arena, model::Edit* edit) {
-  const Verb verb = call.verb;
-  const bool only_deletes = verb == Verb::kDel || verb == Verb::kGetDel ||
-                            verb == Verb::kMoveRemove || call.script == RespScript::kRelease ||
-                            call.script == RespScript::kReleaseIfThere;
-  const bool extends =
-      call.script == RespScript::kExpireIfHeldInMs || call.script == RespScript::kExpireIfHeldInS ||
-      call.script == RespScript::kExtend || call.script == RespScript::kExtendOrAcquire;
-  edit->may_delete = only_deletes || extends || verb == Verb::kExpire;
-  edit->may_insert = (!edit->may_delete && verb != Verb::kPersist && verb != Verb::kGetEx &&
-                      !OnlyUpdates(call.script)) ||
-                     call.script == RespScript::kExtendOrAcquire;
-  if (!only_deletes) edit->may_update = StoredColumns(call, arena);
+  const RespEffect effect = EffectOf(call);
+  edit->may_delete = effect == RespEffect::kDelete || MayTouch(effect);
+  edit->may_insert = effect == RespEffect::kPut || effect == RespEffect::kTouchOrPut;
+  if (effect != RespEffect::kDelete) edit->may_update = StoredColumns(call, arena);
 }
 
 void AppendText(const RespWork& work, bool is_there, std::string_view text, base::Buffer& out) {
@@ -246,10 +254,7 @@ void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange&
     case Verb::kPersist:
       return resp::AppendInteger(change.done(), &out);
     case Verb::kEval:
-      if (call.script != RespScript::kSetIfAbsentOrNil &&
-          call.script != RespScript::kSetIfAbsentOrNilForMs)
-        return AppendOfScript(work.version, call, change, out);
-      break;
+      return AppendOfScript(work.version, call, change, out);
     case Verb::kMSet:
       if (call.is_last) resp::AppendSimple("OK", &out);
       return;

@@ -18,6 +18,8 @@ void NameStore(const RespCall& call, engine::IndexNames* names);
 /// The key of a call in the store. `database`: 0 to 15, in digits.
 RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& arena);
 
+/// What a command on a string may do to its row. REQUIRES: the command changes it.
+RespEffect EffectOf(const RespCall& call);
 /// Reads the options of a command. Returns an empty text, or an error.
 std::string_view PrepareString(RespCall& call, base::Arena& arena);
 /// Sets the expiry of the call's string command from a client's number: a span, or, with

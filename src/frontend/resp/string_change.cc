@@ -90,13 +90,7 @@ Decision RespStringChange::Make() {
       }
       return Change(std::nullopt, command().expires);
     case Verb::kEval:
-      if (Increments(call_.script)) {
-        const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
-        return is_kept ? Decision::kKeep : Increment();
-      }
-      if (CountsInWindow(call_.script)) return CountInWindow();
-      if (!SetsIfAbsent(call_.script)) return ChangeLock();
-      break;
+      return ChangeByScript();
     case Verb::kIncrBy:
       return Increment();
     case Verb::kIncrByFloat:

@@ -38,8 +38,8 @@ class RespStringChange final : public model::RowEditor {
   const std::string& made() const { return new_; }
   int64_t number() const { return number_; }
   /// The milliseconds that kTimeLeft, or the script of a rate limiter, answers: PTTL's answer, but
-  /// 0 for an absent key where PeeksAtWindow, and for one that never expires with
-  /// kPeekWindowOrZero.
+  /// 0 for an absent key with kPeekWindow and kPeekWindowOrZero, and with the latter for a key
+  /// that never expires.
   int64_t left_ms() const { return left_ms_; }
 
  private:
@@ -51,9 +51,11 @@ class RespStringChange final : public model::RowEditor {
   model::Decision Make();
   model::Decision Set();
   model::Decision SetRange();
+  model::Decision ChangeByScript();
   /// Decides the scripts of locks if the string is the lock's token.
   model::Decision ChangeLock();
   model::Decision CountInWindow();
+  model::Decision PeekAtWindow();
   /// Decides kCountInGrowingWindow once its number is more than `most`.
   model::Decision GrowWindow(int64_t most);
   /// Whether the number that CountInWindow has made gets a time of expiry.

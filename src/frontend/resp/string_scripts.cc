@@ -4,12 +4,14 @@
 #include <cmath>
 #include <string>
 
+#include "base/require.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/store.h"
 
 namespace rowsocket::frontend {
 
 using model::Decision;
+using Kind = RespScriptKind;
 
 namespace {
 
@@ -40,8 +42,8 @@ std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena) {
   const RespScriptArguments& at = TraitsOf(script).at;
   const auto argument = [&call](size_t i) { return ScriptArgument(call.arguments, i); };
   RespStringCommand& command = *call.string_command;
-  command.by = 1;
-  command.only_if_absent = SetsIfAbsent(script);
+  command.by = 1;  // What a script adds that is not told how much.
+  command.only_if_absent = TraitsOf(script).kind == Kind::kSetIfAbsent;
   if (at.token != 0) command.lock_token = argument(at.token);
   if (at.value != 0) command.value = argument(at.value);
   if (at.by != 0 && !ParsePlainInteger(argument(at.by), &command.by)) return kNoInteger;
@@ -51,31 +53,59 @@ std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena) {
   }
   command.adds_time = script == RespScript::kExtend && argument(kExtendAddsAt) == "0";
   if (script == RespScript::kSetIfEquals) return TakeTimeOfSwap(call, arena);
-  if (at.time == 0) return {};
-  const std::string_view time = argument(at.time);
+  if (at.time() == 0) return {};
+  const bool is_seconds = at.time_s != 0;
+  const std::string_view time = argument(at.time());
   const bool is_number = ParsePlainInteger(time, &command.window_ms);
   const bool may_be_endless = script == RespScript::kAddInWindowForMs && is_number;
   if (may_be_endless && command.window_ms <= 0) return {};
-  const std::string_view wrong =
-      SetExpiry(call, time, at.time_in_seconds, /*is_moment=*/false, arena);
+  const std::string_view wrong = SetExpiry(call, time, is_seconds, /*is_moment=*/false, arena);
   if (!wrong.empty()) return wrong;
-  if (at.time_in_seconds) command.window_ms *= 1000;
+  if (is_seconds) command.window_ms *= 1000;
   return {};
+}
+
+Decision RespStringChange::ChangeByScript() {
+  switch (TraitsOf(call_.script).kind) {
+    case Kind::kSetIfAbsent:
+      return Set();
+    case Kind::kLock:
+    case Kind::kAskLock:
+    case Kind::kSwap:
+      return ChangeLock();
+    case Kind::kIncrement: {
+      const bool is_kept = call_.script == RespScript::kIncrIfThere && !is_there_;
+      return is_kept ? Decision::kKeep : Increment();
+    }
+    case Kind::kCountOne:
+    case Kind::kAdd:
+    case Kind::kSum:
+      return CountInWindow();
+    case Kind::kPeek:
+      return PeekAtWindow();
+    case Kind::kNone:
+    case Kind::kCommand:
+    case Kind::kField:
+      break;
+  }
+  ROWSOCKET_REQUIRE(!"a script that changes a string has no change");
+  return Decision::kKeep;
+}
+
+Decision RespStringChange::PeekAtWindow() {
+  left_ms_ = TimeLeftMs();
+  if (call_.script == RespScript::kReadWindow) return Decision::kKeep;
+  const bool has_end = call_.script == RespScript::kPeekWindowOrZero;
+  if (!is_there_ || (has_end && left_ms_ < 0)) left_ms_ = 0;
+  if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
+  return Decision::kKeep;
 }
 
 // If the number has no expiry, rate-limit-redis begins anew, and kAddInWindow gives it one.
 Decision RespStringChange::CountInWindow() {
-  const RespScript script = call_.script;
   left_ms_ = TimeLeftMs();
-  if (script == RespScript::kReadWindow) return Decision::kKeep;
-  if (PeeksAtWindow(script)) {
-    const bool has_end = script == RespScript::kPeekWindowOrZero;
-    if (!is_there_ || (has_end && left_ms_ < 0)) left_ms_ = 0;
-    if (is_there_ && !ParsePlainInteger(old_, &number_)) return Decline(kNoInteger);
-    return Decision::kKeep;
-  }
-  const bool grows = script == RespScript::kCountInGrowingWindow;
-  const bool begins = CountsOneInWindow(script) && !grows && left_ms_ <= 0;
+  const bool grows = call_.script == RespScript::kCountInGrowingWindow;
+  const bool begins = TraitsOf(call_.script).kind == Kind::kCountOne && !grows && left_ms_ <= 0;
   int64_t now = 0;
   if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, command().by, &number_)) {
@@ -145,14 +175,13 @@ Decision RespStringChange::ChangeLock() {
   const bool is_zero = call_.script == RespScript::kCompareNumberAndSet && !is_there_;
   done_ = is_zero ? IsZero(command().lock_token) : is_there_ && old_ == command().lock_token;
   if (!done_) return Decision::kKeep;
-  if (Swaps(call_.script)) return Change(command().value, command().expires);
-  if (call_.script == RespScript::kTimeLeft) {
+  const RespScriptTraits& traits = TraitsOf(call_.script);
+  if (traits.kind == Kind::kSwap) return Change(command().value, command().expires);
+  if (traits.kind == Kind::kAskLock) {
     left_ms_ = TimeLeftMs();
     return Decision::kKeep;
   }
-  const bool releases =
-      call_.script == RespScript::kRelease || call_.script == RespScript::kReleaseIfThere;
-  if (releases) return Decision::kDelete;
+  if (traits.effect == RespEffect::kDelete) return Decision::kDelete;
   if (call_.script == RespScript::kExtend) {
     done_ = expires();
     if (!done_) return Decision::kKeep;
@@ -165,42 +194,44 @@ Decision RespStringChange::ChangeLock() {
 
 void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
                     base::Buffer& out) {
-  switch (call.script) {
-    case RespScript::kCountInWindow:
-    case RespScript::kCountInRenewableWindow:
-    case RespScript::kCountInGrowingWindow:
-    case RespScript::kAddInWindow:
-    case RespScript::kAddInWindowForMs:
-    case RespScript::kPeekWindow:
-    case RespScript::kPeekWindowOrZero:
-      resp::AppendArray(2, &out);
-      resp::AppendInteger(change.number(), &out);
-      return resp::AppendInteger(change.left_ms(), &out);
-    case RespScript::kReadWindow:
-      resp::AppendArray(2, &out);
-      change.is_there() ? resp::AppendBulk(change.old(), &out) : resp::AppendNil(version, &out);
-      return resp::AppendInteger(change.left_ms(), &out);
-    case RespScript::kTimeLeft:
-      return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
-    case RespScript::kIncrAndExpire:
-    case RespScript::kIncrAndExpireAtOne:
-      return resp::AppendInteger(change.number(), &out);
-    case RespScript::kAcquireWithPrefix:
-    case RespScript::kSetIfEquals:
-      if (change.done()) return resp::AppendSimple("OK", &out);
-      return call.script == RespScript::kSetIfEquals ? resp::AppendInteger(0, &out)
-                                                     : resp::AppendNil(version, &out);
-    default:
+  const RespScript script = call.script;
+  switch (TraitsOf(script).kind) {
+    case Kind::kSetIfAbsent:
+      if (script == RespScript::kSetIfAbsentForMs) return resp::AppendInteger(change.done(), &out);
+      return change.done() ? resp::AppendSimple("OK", &out) : resp::AppendNil(version, &out);
+    case Kind::kLock:
+    case Kind::kSwap:
       break;
+    case Kind::kAskLock:
+      return resp::AppendInteger(change.done() ? change.left_ms() : -3, &out);
+    case Kind::kIncrement:
+      if (script == RespScript::kIncrIfThere && !change.is_there())
+        return resp::AppendNil(version, &out);
+      return resp::AppendInteger(change.number(), &out);
+    case Kind::kSum:
+      return resp::AppendInteger(change.number(), &out);
+    case Kind::kCountOne:
+    case Kind::kAdd:
+    case Kind::kPeek:
+      resp::AppendArray(2, &out);
+      if (script != RespScript::kReadWindow)
+        resp::AppendInteger(change.number(), &out);
+      else
+        change.is_there() ? resp::AppendBulk(change.old(), &out) : resp::AppendNil(version, &out);
+      return resp::AppendInteger(change.left_ms(), &out);
+    case Kind::kNone:
+    case Kind::kCommand:
+    case Kind::kField:
+      ROWSOCKET_REQUIRE(!"a script that changes a string has no reply");
+      return resp::AppendNil(version, &out);
   }
-  const bool is_nil = (call.script == RespScript::kIncrIfThere && !change.is_there()) ||
-                      (call.string_command->answers_nil && !change.done());
-  const bool is_gone = call.script == RespScript::kReleaseIfThere && !change.is_there();
-  if (is_nil) return resp::AppendNil(version, &out);
-  resp::AppendInteger(is_gone                   ? -1
-                      : Increments(call.script) ? change.number()
-                                                : change.done(),
-                      &out);
+  const bool has_prefix = script == RespScript::kAcquireWithPrefix;
+  const bool is_ok = has_prefix || script == RespScript::kSetIfEquals;
+  const bool is_nil = has_prefix || call.string_command->answers_nil;
+  if (change.done() && is_ok) return resp::AppendSimple("OK", &out);
+  if (!change.done() && is_nil) return resp::AppendNil(version, &out);
+  const bool is_gone = script == RespScript::kReleaseIfThere && !change.is_there();
+  resp::AppendInteger(is_gone ? -1 : change.done(), &out);
 }
 
 }  // namespace rowsocket::frontend

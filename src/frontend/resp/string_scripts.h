@@ -15,7 +15,7 @@ namespace rowsocket::frontend {
 
 /// Reads the arguments of a script on a string. Returns an empty text, or an error.
 std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena);
-/// Appends the reply to a script, except to those that set a value as SET does.
+/// Appends the reply to a script on a string.
 void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
                     base::Buffer& out);
 

@@ -12,7 +12,7 @@
 // What the files of this folder are about:
 //
 //   requests        command, verb, work, numbers, repeated_requests, item, error_text
-//   keys            key, key_locator, call_maker
+//   keys            key, key_locator, call_maker, expiry
 //   open indexes    call_opener, index_finder, shapes
 //   strings         store, string_row, string_change; scripts, string_scripts
 //   rows            rows, row_reply, row_change, fields, random_fields

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/require.h"
+#include "frontend/resp/expiry.h"
 #include "frontend/resp/fields.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/random_fields.h"

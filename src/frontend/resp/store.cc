@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/require.h"
+#include "frontend/resp/expiry.h"
 #include "frontend/resp/move.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/rows.h"
@@ -11,7 +12,6 @@
 #include "frontend/resp/string_scripts.h"
 #include "frontend/resp/watch.h"
 #include "keyspace/config.h"
-#include "keyspace/time.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -24,24 +24,8 @@ using Verb = RespVerb;
 
 namespace {
 
-/// Whether the times of a command are in milliseconds: of two commands that differ only in that,
-/// the one in milliseconds begins with P.
-bool IsInMilliseconds(const RespCall& call) { return (call.arguments[0].front() | 0x20) == 'p'; }
-
 /// Whether an increment is DECR or DECRBY.
 bool Decrements(const RespCall& call) { return (call.arguments[0].front() | 0x20) == 'd'; }
-
-std::string_view WrongExpiry(const RespCall& call, base::Arena& arena) {
-  return arena.Copy("ERR invalid expire time in '" + Lower(call.arguments[0]) + "' command");
-}
-
-/// Whether a span that begins now, or a little later, ends after the last possible moment.
-bool EndsTooLate(int64_t in_ms) {
-  int64_t at_ms = 0;
-  // Usual spans need no look at the clock.
-  return in_ms > keyspace::kNever / 2 &&
-         __builtin_add_overflow(in_ms, keyspace::WallClockMs(), &at_ms);
-}
 
 }  // namespace
 
@@ -61,23 +45,6 @@ RespEffect EffectOf(const RespCall& call) {
     default:
       return RespEffect::kPut;
   }
-}
-
-std::string_view SetExpiry(const RespCall& call, std::string_view number, bool is_seconds,
-                           bool is_moment, base::Arena& arena) {
-  int64_t value = 0;
-  if (!ParsePlainInteger(number, &value)) return kNoInteger;
-  const bool fits = (MayTouch(EffectOf(call)) || value > 0) &&
-                    (!is_seconds || !__builtin_mul_overflow(value, 1000, &value));
-  if (!fits || (!is_moment && EndsTooLate(value))) return WrongExpiry(call, arena);
-  RespStringCommand& command = *call.string_command;
-  command.expires = RespStringCommand::Expires::kAt;
-  command.is_relative = !is_moment;
-  if (is_moment)
-    command.at_ms = std::min(value, keyspace::kNever - 1);
-  else
-    command.in_ms = value;
-  return {};
 }
 
 namespace {
@@ -119,32 +86,6 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
   if (sets || wrong.empty()) return wrong;
   command.wrong_if_there = wrong;  // GETEX of an absent key still answers nil.
   return {};
-}
-
-/// Takes the condition of EXPIRE and the like, which comes after the time.
-std::string_view TakeCondition(const RespCall& call, base::Arena& arena) {
-  RespStringCommand& command = *call.string_command;
-  for (const std::string_view word : call.arguments.subspan(3)) {
-    if (IsWord(word, "nx"))
-      command.only_if_never = true;
-    else if (IsWord(word, "xx"))
-      command.only_if_expires = true;
-    else if (IsWord(word, "gt"))
-      command.only_if_later = true;
-    else if (IsWord(word, "lt"))
-      command.only_if_sooner = true;
-    else
-      return arena.Copy("ERR Unsupported option " + std::string(word.substr(0, 128)));
-  }
-  if (command.only_if_never &&
-      (command.only_if_expires || command.only_if_later || command.only_if_sooner)) {
-    return "ERR NX and XX, GT or LT options at the same time are not compatible";
-  }
-  if (command.only_if_later && command.only_if_sooner) {
-    return "ERR GT and LT options at the same time are not compatible";
-  }
-  const std::string name = Lower(call.arguments[0]);
-  return SetExpiry(call, call.arguments[2], !IsInMilliseconds(call), name.ends_with("at"), arena);
 }
 
 /// The columns that commands on a string change.
@@ -276,18 +217,6 @@ void AppendChanged(RespWork& work, const RespCall& call, const RespStringChange&
 
 }  // namespace
 
-int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms) {
-  if (expires_ms == keyspace::kNever) return -1;
-  const int64_t answer_ms =
-      call.verb == Verb::kTtl ? std::max<int64_t>(expires_ms - ExpiryClockMs(call), 0) : expires_ms;
-  return IsInMilliseconds(call) ? answer_ms : answer_ms / 1000 + (answer_ms % 1000 >= 500 ? 1 : 0);
-}
-
-std::string_view PrepareExpire(RespCall& call, base::Arena& arena) {
-  StringCommandOf(call, arena);
-  return TakeCondition(call, arena);
-}
-
 void NameStore(const RespCall& call, engine::IndexNames* names) {
   names->db = keyspace::kRowsocketSchema;
   names->table = keyspace::kStoreTable;
@@ -371,7 +300,7 @@ std::string_view PrepareChange(RespCall& call, base::Arena& arena) {
       command.expires = RespStringCommand::Expires::kKeep;
       return TakeOptions(call, 2, arena);
     case Verb::kExpire:
-      return TakeCondition(call, arena);
+      return PrepareExpire(call, arena);
     case Verb::kIncrBy:
       return PrepareIncrBy(call);
     case Verb::kAppend:

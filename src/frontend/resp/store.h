@@ -22,14 +22,6 @@ RespKey StoreKey(std::string_view database, std::string_view key, base::Arena& a
 RespEffect EffectOf(const RespCall& call);
 /// Reads the options of a command. Returns an empty text, or an error.
 std::string_view PrepareString(RespCall& call, base::Arena& arena);
-/// Sets the expiry of the call's string command from a client's number: a span, or, with
-/// `is_moment`, a moment. Returns an empty text, or an error.
-std::string_view SetExpiry(const RespCall& call, std::string_view number, bool is_seconds,
-                           bool is_moment, base::Arena& arena);
-/// Reads EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, on any key.
-std::string_view PrepareExpire(RespCall& call, base::Arena& arena);
-/// What TTL, PTTL, EXPIRETIME and PEXPIRETIME answer about a key that exists.
-int64_t ExpiryAnswer(const RespCall& call, int64_t expires_ms);
 engine::Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& session,
                               base::Buffer& out);
 

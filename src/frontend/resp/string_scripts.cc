@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/require.h"
+#include "frontend/resp/expiry.h"
 #include "frontend/resp/numbers.h"
-#include "frontend/resp/store.h"
 
 namespace rowsocket::frontend {
 

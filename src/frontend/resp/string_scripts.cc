@@ -11,7 +11,6 @@
 namespace rowsocket::frontend {
 
 using model::Decision;
-using Kind = RespScriptKind;
 
 namespace {
 
@@ -43,7 +42,7 @@ std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena) {
   const auto argument = [&call](size_t i) { return ScriptArgument(call.arguments, i); };
   RespStringCommand& command = *call.string_command;
   command.by = 1;  // What a script adds that is not told how much.
-  command.only_if_absent = TraitsOf(script).kind == Kind::kSetIfAbsent;
+  command.only_if_absent = TraitsOf(script).kind == RespScriptKind::kSetIfAbsent;
   if (at.token != 0) command.lock_token = argument(at.token);
   if (at.value != 0) command.value = argument(at.value);
   if (at.by != 0 && !ParsePlainInteger(argument(at.by), &command.by)) return kNoInteger;
@@ -66,6 +65,7 @@ std::string_view PrepareStringScript(const RespCall& call, base::Arena& arena) {
 }
 
 Decision RespStringChange::ChangeByScript() {
+  using Kind = RespScriptKind;
   switch (TraitsOf(call_.script).kind) {
     case Kind::kSetIfAbsent:
       return Set();
@@ -105,7 +105,8 @@ Decision RespStringChange::PeekAtWindow() {
 Decision RespStringChange::CountInWindow() {
   left_ms_ = TimeLeftMs();
   const bool grows = call_.script == RespScript::kCountInGrowingWindow;
-  const bool begins = TraitsOf(call_.script).kind == Kind::kCountOne && !grows && left_ms_ <= 0;
+  const bool begins =
+      TraitsOf(call_.script).kind == RespScriptKind::kCountOne && !grows && left_ms_ <= 0;
   int64_t now = 0;
   if (is_there_ && !begins && !ParsePlainInteger(old_, &now)) return Decline(kNoInteger);
   if (__builtin_add_overflow(now, command().by, &number_)) {
@@ -176,8 +177,8 @@ Decision RespStringChange::ChangeLock() {
   done_ = is_zero ? IsZero(command().lock_token) : is_there_ && old_ == command().lock_token;
   if (!done_) return Decision::kKeep;
   const RespScriptTraits& traits = TraitsOf(call_.script);
-  if (traits.kind == Kind::kSwap) return Change(command().value, command().expires);
-  if (traits.kind == Kind::kAskLock) {
+  if (traits.kind == RespScriptKind::kSwap) return Change(command().value, command().expires);
+  if (traits.kind == RespScriptKind::kAskLock) {
     left_ms_ = TimeLeftMs();
     return Decision::kKeep;
   }
@@ -194,6 +195,7 @@ Decision RespStringChange::ChangeLock() {
 
 void AppendOfScript(resp::Version version, const RespCall& call, const RespStringChange& change,
                     base::Buffer& out) {
+  using Kind = RespScriptKind;
   const RespScript script = call.script;
   switch (TraitsOf(script).kind) {
     case Kind::kSetIfAbsent:

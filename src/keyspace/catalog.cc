@@ -175,6 +175,7 @@ void Catalog::Read(engine::Session& session, int64_t now_ms) {
     Log(unopened + " cannot be opened (error " + std::to_string(outcome.error.number) +
         (old->is_read() ? "): what was read of the mapping tables before still counts"
                         : "): until it can be, RESP serves no keys"));
+  if (!old->is_read()) unread_because_.store(outcome.error.code, std::memory_order_relaxed);
   if (!outcome.ok()) return;
   cannot_open_ = false;
   read_ms_.store(now_ms, std::memory_order_relaxed);

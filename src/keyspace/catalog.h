@@ -25,6 +25,7 @@
 
 #include "base/mutex.h"
 #include "keyspace/container.h"
+#include "model/error.h"
 
 namespace rowsocket::keyspace {
 
@@ -72,6 +73,10 @@ class Catalog {
   std::shared_ptr<const Snapshot> current() const;
   /// The version of the current snapshot; cheap to call.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  /// Why the last read of the mapping tables has failed, if none has succeeded yet.
+  model::ErrorCode unread_because() const {
+    return unread_because_.load(std::memory_order_relaxed);
+  }
 
   /// Reads the mapping tables again when they are due. Only the first read is waited for, if
   /// another thread is at it: without it nobody knows what keys mean (Snapshot::is_read), and after
@@ -115,6 +120,7 @@ class Catalog {
   /// change.
   std::atomic<int64_t> stale_counts_from_ms_{0};
   std::atomic<uint64_t> version_{0};
+  std::atomic<model::ErrorCode> unread_because_{model::ErrorCode::kNone};
   /// How often the mapping tables were read. A thread that has waited for another thread's read
   /// needs none of its own.
   std::atomic<uint64_t> reads_begun_{0};

@@ -15,6 +15,7 @@ namespace rowsocket::frontend {
 using keyspace::Container;
 using keyspace::Keyspace;
 using keyspace::KeyspaceDefinition;
+using model::ErrorCode;
 using Verb = RespVerb;
 
 namespace {
@@ -76,8 +77,12 @@ std::string_view RefusalByPolicy(const RespCall& call, bool writes,
 
 }  // namespace
 
+// Clients leave a server that answers OFFLINE, whereas after TRYAGAIN they ask it again.
 bool RespKeyLocator::KnowsKeyspaces(std::string* error) const {
   if (snapshot_ == nullptr || snapshot_->is_read()) return true;
+  const ErrorCode why = settings_.keyspaces->catalog.unread_because();
+  if (why == ErrorCode::kOffline || why == ErrorCode::kNotReady)
+    return Fail(RespErrorText({why}, RespWork()), error);
   return Fail(
       "TRYAGAIN not done: the tables of keyspaces could not be read since the server's start",
       error);

@@ -158,6 +158,30 @@ TEST_F(RespKeyspacesTest, NoKeyIsTakenForTheStoresBeforeTheKeyspacesAreRead) {
   EXPECT_EQ("a,1;", store_.Dump("shop.items"));
 }
 
+TEST_F(RespKeyspacesTest, AServerThatTakesNothingIsOfflineAlsoBeforeTheKeyspacesAreRead) {
+  using engine::fake::Call;
+  using model::ErrorCode;
+  keyspace::Keyspaces unread{
+      keyspace::KeyspacesSettings{[](const std::string&) {}, nullptr, nullptr}};
+  settings_.keyspaces = &unread;
+  frontend_.emplace(settings_);
+  for (const auto& [code, answer] :
+       {std::pair(ErrorCode::kOffline, "-OFFLINE "), std::pair(ErrorCode::kNotReady, "-OFFLINE "),
+        std::pair(ErrorCode::kLockWait, "-TRYAGAIN ")}) {
+    store_.SetHook([code = code](const Call& call) {
+      return call.kind == Call::Kind::kExecute ? engine::Outcome::Fail(code) : engine::Outcome();
+    });
+    unread.catalog.RefreshNow(session_);
+    EXPECT_TRUE(Ask("GET i:a").starts_with(answer)) << Ask("GET i:a");
+    Ask("MULTI");
+    EXPECT_TRUE(Ask("SET i:a 1").starts_with(answer));
+    Ask("DISCARD");
+  }
+  store_.SetHook({});
+  unread.catalog.RefreshNow(session_);
+  EXPECT_EQ("+OK\r\n", Ask("SET i:a 1"));
+}
+
 TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) {
   const std::string release =
       "EVAL 'if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) "

@@ -125,15 +125,15 @@ bool Housekeeper::Round(engine::Session& session) {
   bool has_more = false;
   std::erase_if(upkeep_, [&](const auto& each) { return !snapshot->HasTitle(each.first); });
   EndFlushIfItIsOver();
-  const std::string_view no_housekeeping = keyspaces_.WhyNoHousekeeping();
+  const engine::NoHousekeeping no_housekeeping = keyspaces_.WhyNoHousekeeping();
   for (const auto& container : snapshot->containers) {
     if (stopping_) break;
     if (!container->usable()) {
       if (!container->is_locked) DropDueFlush(*container, "the container is disabled");
       continue;
     }
-    if (!no_housekeeping.empty()) {
-      DropDueFlush(*container, no_housekeeping);
+    if (!no_housekeeping.why.empty()) {
+      PutOffOrDropDueFlush(*container, no_housekeeping);
       continue;
     }
     FlushDue(container);
@@ -142,7 +142,7 @@ bool Housekeeper::Round(engine::Session& session) {
     }
   }
   for (const auto& rows : snapshot->expiring_rows) {
-    if (stopping_ || !no_housekeeping.empty()) break;
+    if (stopping_ || !no_housekeeping.why.empty()) break;
     if (rows->usable()) has_more = PurgeRowsOfOneTick(session, *rows, rules->resp) || has_more;
   }
   return has_more;
@@ -179,6 +179,17 @@ void Housekeeper::DropDueFlush(const Container& container, std::string_view why)
                  " is dropped: " + std::string(why));
 }
 
+// What the cluster holds up for a while is put off for as long as what a lock holds up.
+void Housekeeper::PutOffOrDropDueFlush(const Container& container,
+                                       const engine::NoHousekeeping& reason) {
+  const int64_t at_ms = container.state->flush_at_ms.load();
+  const int64_t now_ms = keyspaces_.NowMs();
+  const bool is_due = at_ms != 0 && now_ms >= at_ms;
+  if (is_due && reason.may_pass && now_ms - at_ms < model::kFlushOverdueMsMax)
+    return keyspaces_.FlushIsDueAt(now_ms + model::kFlushRetryMs);
+  DropDueFlush(container, reason.why);
+}
+
 // A flush waits for a locked row as long as any request does, while the purge goes on. If memory
 // runs out, the flush counts as failed for a reason that may pass, which FlushDue has noted
 // beforehand.
@@ -211,8 +222,8 @@ void Housekeeper::AwaitFlush() {
 }
 
 // Clears the due time of a flush that has succeeded, unless a later flush has replaced it. A flush
-// that has failed because of a lock, was interrupted, or has met a table that was altered since the
-// catalog looked at it, is tried again for a while.
+// that has failed because of a lock or a node that is not ready, was interrupted, or has met a
+// table that was altered since the catalog looked at it, is tried again for a while.
 void Housekeeper::NoteFlush() {
   using model::ErrorCode;
   const int64_t now_ms = keyspaces_.NowMs();
@@ -220,7 +231,7 @@ void Housekeeper::NoteFlush() {
   const bool is_altered =
       code == ErrorCode::kOpenTable || code == ErrorCode::kIdxnum || code == ErrorCode::kFld;
   const bool may_pass = flush_.error.ok() || model::EndsWait(flush_.error) ||
-                        code == ErrorCode::kDeadlock || is_altered;
+                        code == ErrorCode::kDeadlock || code == ErrorCode::kNotReady || is_altered;
   if (is_altered) keyspaces_.catalog.MarkStale();
   if (flush_.flushed) {
     flush_.container->state->flush_at_ms.compare_exchange_strong(flush_.at_ms, 0);

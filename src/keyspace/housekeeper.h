@@ -91,6 +91,7 @@ class Housekeeper {
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* upkeep);
   void FlushDue(const ContainerPtr& container);
+  void PutOffOrDropDueFlush(const Container& container, const engine::NoHousekeeping& reason);
   void DropDueFlush(const Container& container, std::string_view why);
   void Flush(engine::Session& session, const Container& container);
   void EndFlushIfItIsOver();

@@ -9,9 +9,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "engine/no_housekeeping.h"
 #include "keyspace/catalog.h"
 #include "keyspace/time.h"
 
@@ -21,10 +21,9 @@ struct KeyspacesSettings {
   std::function<void(const std::string&)> log;
   /// By how many seconds the server's time zone is ahead of UTC at a moment. Null: 0.
   std::function<int64_t(int64_t unix_s)> utc_offset_s;
-  /// Why the housekeeper may not change anything now, with the variable to set if there is one:
-  /// this server is a replica, or another node of its cluster does the work. Empty: it may. Null:
-  /// it always may.
-  std::function<std::string_view()> why_no_housekeeping;
+  /// Why the housekeeper may not change anything now: this server is a replica, or not the node of
+  /// its cluster that does the work. Null: it always may.
+  std::function<engine::NoHousekeeping()> why_no_housekeeping;
 };
 
 class Keyspaces {
@@ -60,9 +59,9 @@ class Keyspaces {
   /// it anew.
   void ForgetFlushes() { next_flush_ms_.store(kNever); }
 
-  std::string_view WhyNoHousekeeping() const {
+  engine::NoHousekeeping WhyNoHousekeeping() const {
     return settings_.why_no_housekeeping != nullptr ? settings_.why_no_housekeeping()
-                                                    : std::string_view();
+                                                    : engine::NoHousekeeping();
   }
 
   Catalog catalog;

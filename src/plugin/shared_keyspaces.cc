@@ -1,7 +1,5 @@
 #include "plugin/shared_keyspaces.h"
 
-#include <string_view>
-
 #include "api.h"
 #include "base/mutex.h"
 #include "engine/server/cluster_node.h"
@@ -22,11 +20,11 @@ int64_t UtcOffsetSeconds(int64_t unix_s) {
   return local_s - unix_s;
 }
 
-std::string_view WhyNoHousekeeping() {
-  const std::string_view why = engine::server::WhyNoHousekeepingInCluster();
-  if (!why.empty()) return why;
+engine::NoHousekeeping WhyNoHousekeeping() {
+  const engine::NoHousekeeping in_cluster = engine::server::WhyNoHousekeepingInCluster();
+  if (!in_cluster.why.empty()) return in_cluster;
   if (IsHousekeeperOnReplica() || !engine::server::HasReplicationSource()) return {};
-  return "this server has a replication source (daemon_memcached_housekeeping_on_replica)";
+  return {"this server has a replication source (daemon_memcached_housekeeping_on_replica)"};
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 // Threads: any. No function waits for a lock that a statement holds.
 #pragma once
 
-#include <string_view>
-
+#include "engine/no_housekeeping.h"
 #include "model/health.h"
 
 namespace rowsocket::engine::server {
@@ -15,10 +14,9 @@ namespace rowsocket::engine::server {
 /// wsrep_on is ON.
 bool IsClusterNode();
 
-/// Why this server does not do the work that one node of its cluster does for all (to remove what
-/// has expired, and to carry out delayed flushes), in words for clients and the log. Empty: it is
+/// Why this server does not do the work that one node of its cluster does for all. No reason: it is
 /// that node, or in no cluster.
-std::string_view WhyNoHousekeepingInCluster();
+NoHousekeeping WhyNoHousekeepingInCluster();
 
 /// Whether the calling thread executes DDL in the order of the cluster (TOI, RSU), here or as a
 /// statement of another node. Commits that are ordered after the DDL end only when it has ended.

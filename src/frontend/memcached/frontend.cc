@@ -322,7 +322,7 @@ void MemcachedFrontend::PrepareFlush(base::Arena& arena, MemcachedWork* work, It
   if (why.empty()) why = snapshot_->config.options.flush_refusal;
   const int64_t now_ms = shared_.keyspaces->NowMs();
   const bool is_delayed = command.exptime > 0 && ExpiryOf(command.exptime, now_ms) > now_ms;
-  const std::string_view no_housekeeping = shared_.keyspaces->WhyNoHousekeeping();
+  const std::string_view no_housekeeping = shared_.keyspaces->WhyNoHousekeeping().why;
   if (why.empty() && is_delayed && !no_housekeeping.empty()) {
     why = "no delayed flush is carried out: " + std::string(no_housekeeping);
   }

@@ -382,7 +382,7 @@ TEST_F(MemcachedTest, ADelayedFlushComesWhenItIsDueAndALaterOneReplacesIt) {
 }
 
 TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
-  std::string_view why = "a source";
+  engine::NoHousekeeping why{"a source"};
   why_no_housekeeping_ = [&why] { return why; };
   Connect();
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
@@ -397,13 +397,13 @@ TEST_F(MemcachedTest, AReplicaRemovesNothingBeforeItIsPromoted) {
 }
 
 TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
-  std::string_view why;
+  engine::NoHousekeeping why;
   why_no_housekeeping_ = [&why] { return why; };
   Connect();
   keyspace::Housekeeper housekeeper(*shared_->keyspaces, sessions_, Purging(1000));
   Set("a", "1", "0");
   EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
-  why = "a source";
+  why = {"a source"};
   EXPECT_EQ("SERVER_ERROR no delayed flush is carried out: a source\r\n", Ask("flush_all 10\r\n"));
   MoveClock(11);
   housekeeper.RunOnce(session_);
@@ -411,7 +411,7 @@ TEST_F(MemcachedTest, AReplicaRefusesADelayedFlushAndDropsOneThatBecomesDue) {
   housekeeper.RunOnce(session_);
   housekeeper.AwaitFlush();
   EXPECT_EQ(1u, store_.RowCount("test.demo"));
-  why = "a source";
+  why = {"a source"};
   EXPECT_EQ("OK\r\n", Ask("flush_all\r\n"));
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }

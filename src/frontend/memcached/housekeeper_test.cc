@@ -1,4 +1,5 @@
-// The housekeeper beside tables that are altered, and beside a clock that is moved.
+// The housekeeper beside tables that are altered, beside a cluster that holds it up, and beside a
+// clock that is moved.
 #include "keyspace/housekeeper.h"
 
 #include <chrono>
@@ -58,6 +59,54 @@ TEST_F(HousekeeperTest, AFlushThatMeetsAnAlteredTableIsTriedAgainWithTheTableAsI
     store_.SetHook({});
     EXPECT_EQ(0u, store_.RowCount("test.demo")) << model::Name(code);
   }
+}
+
+TEST_F(HousekeeperTest, AFlushThatTheClusterHoldsUpForAWhileIsCarriedOutAfterwards) {
+  const auto rows_left_after = [this](engine::NoHousekeeping reason, int64_t seconds) {
+    engine::NoHousekeeping now;
+    why_no_housekeeping_ = [&now] { return now; };
+    Connect();
+    MakeDemo("");
+    keyspace::Housekeeper housekeeper{*shared_->keyspaces, sessions_, Purging(kRowsPerSecond)};
+    const auto round = [&] {
+      housekeeper.RunOnce(session_);
+      housekeeper.AwaitFlush();
+    };
+    round();
+    EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+    now = reason;
+    MoveClock(11);
+    round();
+    MoveClock(seconds);
+    round();
+    EXPECT_EQ(1u, store_.RowCount("test.demo"));
+    now = {};
+    round();
+    return store_.RowCount("test.demo");
+  };
+  EXPECT_EQ(0u, rows_left_after({"no primary", /*may_pass=*/true}, 1));
+  EXPECT_EQ(1u, rows_left_after({"no primary", /*may_pass=*/true}, 600));
+  EXPECT_EQ(1u, rows_left_after({"another node does it"}, 1));
+}
+
+TEST_F(HousekeeperTest, AFlushOnANodeThatIsNotReadyIsTriedAgain) {
+  MakeDemo("");
+  keyspace::Housekeeper housekeeper{*shared_->keyspaces, sessions_, Purging(kRowsPerSecond)};
+  housekeeper.RunOnce(session_);
+  EXPECT_EQ("OK\r\n", Ask("flush_all 10\r\n"));
+  MoveClock(11);
+  store_.SetHook([](const engine::fake::Call& call) {
+    return call.kind == engine::fake::Call::Kind::kExecute
+               ? engine::Outcome::Fail(model::ErrorCode::kNotReady)
+               : engine::Outcome();
+  });
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  store_.SetHook({});
+  MoveClock(2);
+  housekeeper.RunOnce(session_);
+  housekeeper.AwaitFlush();
+  EXPECT_EQ(0u, store_.RowCount("test.demo"));
 }
 
 // Commands on strings of the store do not follow the clock's offset, either.

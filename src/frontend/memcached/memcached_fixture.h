@@ -161,7 +161,7 @@ class MemcachedTest : public ::testing::Test {
   exec::LatencyRegistry latency_{memcached::kVerbs, nullptr};
   std::atomic<int64_t> clock_offset_ms_{0};
   std::function<int64_t(int64_t)> utc_offset_s_;
-  std::function<std::string_view()> why_no_housekeeping_;
+  std::function<engine::NoHousekeeping()> why_no_housekeeping_;
   MemcachedSettings settings_;
   std::unique_ptr<MemcachedShared> shared_;
   std::unique_ptr<MemcachedFrontend> frontend_;

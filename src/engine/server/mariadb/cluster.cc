@@ -65,10 +65,13 @@ std::string_view StateInCluster() {
 bool IsClusterNode() { return WSREP_PROVIDER_EXISTS_ && global_system_variables.wsrep_on; }
 
 // wsrep_local_index is 0 on the first of the nodes that see each other; a node without a majority
-// is not ready.
-std::string_view WhyNoHousekeepingInCluster() {
-  if (!IsClusterNode() || (wsrep_ready_get() && wsrep_local_index == 0)) return {};
-  return "another node of the Galera cluster does it, the first one (wsrep_local_index)";
+// is not ready, and its index means nothing.
+NoHousekeeping WhyNoHousekeepingInCluster() {
+  if (!IsClusterNode()) return {};
+  if (!wsrep_ready_get())
+    return {"this node of the Galera cluster is not ready (wsrep_ready)", /*may_pass=*/true};
+  if (wsrep_local_index == 0) return {};
+  return {"another node of the Galera cluster does it, the first one (wsrep_local_index)"};
 }
 
 bool HoldsClusterOrder() {

@@ -141,15 +141,17 @@ void AddClusterNode(model::Health*) {}
 // A member that changed something before it has joined would have a transaction of its own, with
 // which the group does not take it. Once the group decides, one member removes what has expired,
 // because several would conflict with each other.
-std::string_view WhyNoHousekeepingInCluster() {
+NoHousekeeping WhyNoHousekeepingInCluster() {
   if (!BelongsToGroup()) return {};
   const Group group = ReadGroup();
   if (!group.is_heard())
-    return "this server is not online in its group (group_replication_group_name)";
-  if (group.housekeeper == Uuid{}) return "no primary of the group is online";
+    return {"this server is not online in its group (group_replication_group_name)",
+            /*may_pass=*/true};
+  if (group.housekeeper == Uuid{}) return {"no primary of the group is online", /*may_pass=*/true};
   if (group.housekeeper == UuidOf(server_uuid)) return {};
-  return "another member of the group does it: of its primaries, the one with the lowest "
-         "server_uuid";
+  return {
+      "another member of the group does it: of its primaries, the one with the lowest "
+      "server_uuid"};
 }
 
 bool Cluster::Replicates(const TABLE&) { return true; }

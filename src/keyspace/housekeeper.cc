@@ -281,8 +281,23 @@ bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& 
   const keyspace::Purge::Done done = upkeep.purge.Round(session, container, now_ms, rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   if (settings.on_purged != nullptr) settings.on_purged(done.deleted);
+  TellIfTheTableKeepsItsRows(container, done, &upkeep);
   upkeep.has_more = done.has_more;
   return done.has_more;
+}
+
+// SQL may delete such rows, so that a round finds none: the log says it anew only after the purge
+// has deleted some.
+void Housekeeper::TellIfTheTableKeepsItsRows(const Container& container, const Purge::Done& done,
+                                             Upkeep* upkeep) {
+  if (done.deleted != 0) upkeep->was_refused = false;
+  const bool has_triggers = done.ended_by == model::ErrorCode::kTrigger;
+  const bool is_refused = has_triggers || done.ended_by == model::ErrorCode::kVersioned;
+  if (!is_refused || std::exchange(upkeep->was_refused, true)) return;
+  const std::string table = container.definition.db + "." + container.definition.table;
+  keyspaces_.log("expired rows of " + container.title() + " stay: " + table +
+                 (has_triggers ? " or a table that refers to it has a trigger for DELETE"
+                               : " is system-versioned"));
 }
 
 }  // namespace rowsocket::keyspace

@@ -79,6 +79,7 @@ class Housekeeper {
     uint64_t owed_thousandths = 0;
     int64_t flush_again_ms = 0;  ///< When a flush that failed is tried again.
     bool was_denied = false;     ///< The log says already that the account may not delete.
+    bool was_refused = false;    ///< The log says already that the table lets no row be deleted.
   };
 
   void TellThatItHasNoSession();
@@ -90,6 +91,8 @@ class Housekeeper {
   Upkeep& UpkeepOf(const Container& container) { return upkeep_[container.title()]; }
   bool MayPurge(engine::Session& session, const Container& container,
                 const HousekeeperSettings& settings, Upkeep* upkeep);
+  void TellIfTheTableKeepsItsRows(const Container& container, const Purge::Done& done,
+                                  Upkeep* upkeep);
   void FlushDue(const ContainerPtr& container);
   void PutOffOrDropDueFlush(const Container& container, const engine::NoHousekeeping& reason);
   void DropDueFlush(const Container& container, std::string_view why);

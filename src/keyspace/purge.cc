@@ -83,6 +83,7 @@ struct Deletion {
   bool must_split = false;  ///< Not to be done in one transaction: max_binlog_cache_size.
   /// The position of a row whose lock, held by another session, has cost the transaction.
   std::optional<size_t> lost_at = std::nullopt;
+  model::ErrorCode ended_by = model::ErrorCode::kNone;  ///< The error of the table.
 };
 
 /// Deletes the rows from `begin` to `end` in one transaction. An edit that succeeds may have
@@ -108,6 +109,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
     (*is_gone)[i] = one.ok() && one.rows != 0;
     if (one.ok()) deletion.rows += one.rows;
     deletion.is_whole = one.ok() || !IsOfTheTable(one);
+    if (!deletion.is_whole) deletion.ended_by = one.error.code;
   }
   const Outcome commit = session.Commit();
   if (commit.ok()) return deletion;
@@ -129,7 +131,8 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
       continue;
     }
     all.rows += part.rows;
-    if (!part.lost_at && !part.is_whole) return {all.rows, false, part.must_split};
+    if (!part.lost_at && !part.is_whole)
+      return {all.rows, false, part.must_split, std::nullopt, part.ended_by};
     // The row that is left out is the one that has cost the transaction.
     begin = part.lost_at ? begin + 1 : end + 1;
     end = rows.size();
@@ -168,7 +171,7 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   if (!deletion.is_whole && !stays) {
     position_ = before;
     if (deletion.must_split) parts_ *= 2;
-    return {deletion.rows, deletion.must_split};
+    return {deletion.rows, deletion.must_split, deletion.ended_by};
   }
   if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
   parts_ = std::max<size_t>(1, parts_ / 2);

@@ -26,6 +26,8 @@ class Purge {
   struct Done {
     uint64_t deleted = 0;
     bool has_more = false;  ///< There may be more expired rows.
+    /// The error of the table that has ended the round.
+    model::ErrorCode ended_by = model::ErrorCode::kNone;
   };
 
   Done Round(engine::Session& session, const Container& container, int64_t now_ms, size_t rows_max);

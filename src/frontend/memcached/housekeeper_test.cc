@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "frontend/memcached/memcached_fixture.h"
 #include "keyspace/time.h"
@@ -107,6 +109,33 @@ TEST_F(HousekeeperTest, AFlushOnANodeThatIsNotReadyIsTriedAgain) {
   housekeeper.RunOnce(session_);
   housekeeper.AwaitFlush();
   EXPECT_EQ(0u, store_.RowCount("test.demo"));
+}
+
+TEST_F(HousekeeperTest, TheLogSaysOnceThatATableKeepsItsExpiredRows) {
+  std::vector<std::string> lines;
+  log_ = [&lines](const std::string& line) {
+    if (line.starts_with("expired rows of ")) lines.push_back(line);
+  };
+  keyspace::Housekeeper housekeeper{*shared_->keyspaces, sessions_, Purging(kRowsPerSecond)};
+  for (const auto& [code, why] :
+       {std::pair(model::ErrorCode::kTrigger, "or a table that refers to it has a trigger"),
+        std::pair(model::ErrorCode::kVersioned, "is system-versioned")}) {
+    lines.clear();
+    Set("a", "1", "1");
+    MoveClock(2);
+    store_.SetHook([code = code](const engine::fake::Call& call) {
+      const bool is_edit = call.kind == engine::fake::Call::Kind::kExecute &&
+                           call.request->verb == model::Request::Verb::kEdit;
+      return is_edit ? engine::Outcome::Fail(code) : engine::Outcome();
+    });
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(housekeeper.RunOnce(session_));
+    ASSERT_EQ(1u, lines.size());
+    EXPECT_NE(std::string::npos,
+              lines[0].find("container default stay: test.demo " + std::string(why)));
+    store_.SetHook({});
+    housekeeper.RunOnce(session_);
+    EXPECT_EQ(0u, store_.RowCount("test.demo"));
+  }
 }
 
 // Commands on strings of the store do not follow the clock's offset, either.

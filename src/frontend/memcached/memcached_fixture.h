@@ -74,8 +74,11 @@ class MemcachedTest : public ::testing::Test {
     shared_->keyspaces->catalog.RefreshNow(session_);
   }
   void Connect() {
-    auto keyspaces = std::make_shared<keyspace::Keyspaces>(keyspace::KeyspacesSettings{
-        [](const std::string&) {}, utc_offset_s_, why_no_housekeeping_});
+    auto keyspaces = std::make_shared<keyspace::Keyspaces>(
+        keyspace::KeyspacesSettings{[this](const std::string& line) {
+                                      if (log_ != nullptr) log_(line);
+                                    },
+                                    utc_offset_s_, why_no_housekeeping_});
     keyspaces->SetClockOffset(&clock_offset_ms_);
     shared_ =
         std::make_unique<MemcachedShared>(settings_, exec_stats_, latency_, std::move(keyspaces));
@@ -160,6 +163,7 @@ class MemcachedTest : public ::testing::Test {
   exec::StatRegistry exec_stats_;
   exec::LatencyRegistry latency_{memcached::kVerbs, nullptr};
   std::atomic<int64_t> clock_offset_ms_{0};
+  std::function<void(const std::string&)> log_;  ///< Null: nothing is logged.
   std::function<int64_t(int64_t)> utc_offset_s_;
   std::function<engine::NoHousekeeping()> why_no_housekeeping_;
   MemcachedSettings settings_;

@@ -299,6 +299,20 @@ def test_what_would_run_a_trigger_is_refused(make, event):
     assert client.value(container.at("k")) == {"INSERT": None, "UPDATE": None, "DELETE": b"7"}[event]
 
 
+def test_the_log_says_that_a_trigger_for_delete_keeps_expired_items(make):
+    container = make("x", WHOLE + ", unmapped INT")
+    client = container.ready()
+    container.sql.run(f"CREATE TRIGGER {container.name} AFTER DELETE ON {container.table} FOR EACH ROW SET @seen = 1")
+    container.sql.run(f"INSERT INTO {container.table} (k, v, e) VALUES ('a', 'expired', 1000)")
+    told = f"expired rows of container {container.name} stay: {container.table} or a table that refers to it has a trigger"
+    wait_until(lambda: told in container.server.log(), 10, "the log", 0.1)
+    assert client.set(container.at("a"), b"new") == b"SERVER_ERROR the table has triggers"
+    assert container.row("a") == (b"expired",)
+    container.sql.run(f"DROP TRIGGER {container.name}")
+    wait_until(lambda: container.row("a") is None, 30, "the purge", 0.1)
+    assert container.server.log().count(told) == 1
+
+
 @pytest.mark.parametrize("index", ["2024_e", "0"])
 def test_an_index_of_expiry_may_have_a_name_of_digits(make, index):
     """The container stays in use, and a row that has expired is purged behind one that lives."""

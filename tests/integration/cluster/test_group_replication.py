@@ -227,6 +227,33 @@ def test_one_member_removes_what_has_expired_and_flushes(group):
 
 
 @contextlib.contextmanager
+def paused(members):
+    """The processes of these members stand still."""
+    try:
+        for each in members:
+            os.kill(each.pid, signal.SIGSTOP)
+        yield
+    finally:
+        for each in members:
+            os.kill(each.pid, signal.SIGCONT)
+
+
+def test_a_delayed_flush_waits_while_the_member_does_not_hear_its_group(group):
+    """The others stand still beyond the time of the flush, and the group still has the same members afterwards."""
+    first, *others = sorted(group.nodes, key=lambda member: member.sql().value("SELECT @@server_uuid"))
+    make_items(group.nodes, 5, 0)
+    client = mc.connect(first)
+    wait_until(lambda: client.command("flush_all 10") == b"OK", 30, "the member takes delayed flushes")
+    due = time.monotonic() + 10
+    with paused(others):
+        wait_until(lambda: online(first) == 1, 9, "the member sees that it does not hear the others")
+        time.sleep(max(0, due + 2 - time.monotonic()))
+        assert items_of(first) == 5
+    wait_until(lambda: not any(map(items_of, group.nodes)), 30, "the members have removed the items")
+    assert online(first) == MEMBERS and "is dropped" not in first.log()
+
+
+@contextlib.contextmanager
 def consistency(member, value):
     with contextlib.closing(member.sql()) as sql:
         sql.run(f"SET GLOBAL group_replication_consistency = '{value}'")
@@ -268,18 +295,6 @@ def test_with_after_a_write_is_answered_when_all_members_have_it(group):
             client.send(0, "=", 1, 7, 1, 0, "-", 1)
             assert not client.readable(1.5)
         assert client.recv() == hs.counted(1)
-
-
-@contextlib.contextmanager
-def paused(members):
-    """The processes of these members stand still."""
-    try:
-        for each in members:
-            os.kill(each.pid, signal.SIGSTOP)
-        yield
-    finally:
-        for each in members:
-            os.kill(each.pid, signal.SIGCONT)
 
 
 def test_a_write_that_the_group_may_have_is_answered_to_nobody(group):

@@ -340,6 +340,16 @@ TEST_F(MemcachedTest, SettingsTellWhetherClientsLogIn) {
   }
 }
 
+TEST_F(MemcachedTest, ADefaultOfASequenceIsNamed) {
+  store_.SetHook([](const engine::fake::Call& call) {
+    const bool is_edit = call.kind == engine::fake::Call::Kind::kExecute &&
+                         call.request->verb == model::Request::Verb::kEdit;
+    return is_edit ? engine::Outcome::Fail(model::ErrorCode::kSequence) : engine::Outcome();
+  });
+  EXPECT_EQ("SERVER_ERROR a column's DEFAULT is NEXTVAL(...), which is not run\r\n",
+            Set("a", "1", "0"));
+}
+
 TEST_F(MemcachedTest, AnErrorThatPassesIsWorthAnotherTry) {
   for (const model::ErrorCode code :
        {model::ErrorCode::kLockTables, model::ErrorCode::kOffline, model::ErrorCode::kNotReady}) {

@@ -39,6 +39,7 @@ constexpr model::CauseText kCauses[] = {
     {ErrorCode::kUnserved, "the library does not do this in this server yet"},
     {ErrorCode::kTrigger, "the table has triggers"},
     {ErrorCode::kVersioned, "the table is versioned"},
+    {ErrorCode::kSequence, "a column's DEFAULT is NEXTVAL(...), which is not run"},
     {ErrorCode::kLockWait, "lock wait timeout, innodb_lock_wait_timeout has passed (146)"},
     {ErrorCode::kDeadlock, "deadlock (149)"},
     {ErrorCode::kInternal, "error 168"},
@@ -46,17 +47,16 @@ constexpr model::CauseText kCauses[] = {
 /// Causes without a text of their own: kEngine is answered by its number, the others by their
 /// names.
 constexpr ErrorCode kCausesWithoutWords[] = {
-    ErrorCode::kEngine,       ErrorCode::kCmd,         ErrorCode::kLineLength,
-    ErrorCode::kAuthtype,     ErrorCode::kNeedtls,     ErrorCode::kView,
-    ErrorCode::kSequence,     ErrorCode::kSystemTable, ErrorCode::kTableEngine,
-    ErrorCode::kStmtnum,      ErrorCode::kNumber,      ErrorCode::kInvalueslen,
-    ErrorCode::kFiltertype,   ErrorCode::kFilterfld,   ErrorCode::kOp,
-    ErrorCode::kKlen,         ErrorCode::kValuesCount, ErrorCode::kReadonly,
-    ErrorCode::kModop,        ErrorCode::kToken,       ErrorCode::kClientName,
-    ErrorCode::kKpnum,        ErrorCode::kFilterblob,  ErrorCode::kNotimpl,
-    ErrorCode::kIndexop,      ErrorCode::kCharset,     ErrorCode::kTokenTable,
-    ErrorCode::kTokenDiffers, ErrorCode::kUnavailable, ErrorCode::kGroup,
-    ErrorCode::kRefused};
+    ErrorCode::kEngine,      ErrorCode::kCmd,         ErrorCode::kLineLength,
+    ErrorCode::kAuthtype,    ErrorCode::kNeedtls,     ErrorCode::kView,
+    ErrorCode::kSystemTable, ErrorCode::kTableEngine, ErrorCode::kStmtnum,
+    ErrorCode::kNumber,      ErrorCode::kInvalueslen, ErrorCode::kFiltertype,
+    ErrorCode::kFilterfld,   ErrorCode::kOp,          ErrorCode::kKlen,
+    ErrorCode::kValuesCount, ErrorCode::kReadonly,    ErrorCode::kModop,
+    ErrorCode::kToken,       ErrorCode::kClientName,  ErrorCode::kKpnum,
+    ErrorCode::kFilterblob,  ErrorCode::kNotimpl,     ErrorCode::kIndexop,
+    ErrorCode::kCharset,     ErrorCode::kTokenTable,  ErrorCode::kTokenDiffers,
+    ErrorCode::kUnavailable, ErrorCode::kGroup,       ErrorCode::kRefused};
 static_assert(model::HaveEachCauseOnce(kCauses, kCausesWithoutWords));
 
 void AppendContainerName(const MemcachedWork& work, base::Buffer& out) {

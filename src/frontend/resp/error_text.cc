@@ -126,13 +126,13 @@ std::string_view WhyTooLong(const RespCall& call) {
   return {};
 }
 
-/// What a client is told of a call for a row that the engine refuses: its table is not as the call
-/// needs it. Empty: the engine's error says it all.
+/// What a client is told of a call that the engine refuses: its table is not as the call needs it.
+/// Empty: the engine's error says it all.
 std::string_view WhyTableDoesNotFit(const RespCall& call, ErrorCode code) {
-  if (call.is_string) return {};
   const bool is_opened = call.index != nullptr;
   if (code == ErrorCode::kSequence && is_opened && call.request.edit.may_insert)
     return "CONSTRAINT a column's DEFAULT is NEXTVAL(...), which is not run: insert the row by SQL";
+  if (call.is_string) return {};
   if (code == ErrorCode::kIdxnum && call.key.index.empty())
     return "NOTABLE the table has no primary key: add one, or name a unique index: "
            "schema.table@index:key";

@@ -182,6 +182,19 @@ TEST_F(RespKeyspacesTest, AServerThatTakesNothingIsOfflineAlsoBeforeTheKeyspaces
   EXPECT_EQ("+OK\r\n", Ask("SET i:a 1"));
 }
 
+TEST_F(RespKeyspacesTest, ADefaultOfASequenceMakesNoSequenceOfTheContainer) {
+  store_.SetHook([](const engine::fake::Call& call) {
+    return call.kind == engine::fake::Call::Kind::kExecute && call.request->edit.may_insert
+               ? engine::Outcome::Fail(model::ErrorCode::kSequence)
+               : engine::Outcome();
+  });
+  for (const char* command : {"SET i:a 1", "SETNX i:a 1", "INCR i:a", "APPEND i:a x", "SET :a 1"}) {
+    EXPECT_TRUE(Ask(command).starts_with("-CONSTRAINT a column's DEFAULT is NEXTVAL(...)"))
+        << command;
+  }
+  EXPECT_EQ("$-1\r\n", Ask("GET i:a"));
+}
+
 TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) {
   const std::string release =
       "EVAL 'if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"del\",KEYS[1]) "

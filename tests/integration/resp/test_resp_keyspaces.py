@@ -247,6 +247,25 @@ def test_a_keyspace_comes_and_goes_while_clients_are_connected(client, server):
     client.ask("DEL", "new:1")
 
 
+@pytest.mark.mariadb("sequences")
+def test_a_default_of_a_sequence_keeps_only_items_from_being_made(client, server):
+    sql = server.sql("shop")
+    sql.run("CREATE SEQUENCE sequence")
+    container = Container(server, "shop", "drawn", "k VARBINARY(9) PRIMARY KEY, v VARBINARY(9), n INT DEFAULT NEXTVAL(sequence)",
+                          flags="0", token="0", expiry="0")
+    sql.run("INSERT INTO drawn VALUES ('a', '1', 1)")
+    sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, container) VALUES ('drawn:', 'value', 'drawn')")
+    wait_until(lambda: client.ask("GET", "drawn:a") == b"1", 10, "the keyspace")
+    assert client.ask("INCR", "drawn:a") == 2
+    for command in (("SET", "drawn:b", 1), ("INCR", "drawn:b"), ("APPEND", "drawn:b", 1), ("COPY", "drawn:a", "drawn:b")):
+        assert client.ask(*command).startswith("CONSTRAINT a column's DEFAULT is NEXTVAL(...)"), command
+    assert mc.connect(server).set(container.at("b"), b"1").startswith(b"SERVER_ERROR a column's DEFAULT is NEXTVAL(...)")
+    sql.run("DELETE FROM rowsocket.keyspaces WHERE container = 'drawn'")
+    container.drop()
+    sql.run("DROP TABLE drawn")
+    sql.run("DROP SEQUENCE sequence")
+
+
 def test_random_commands_are_as_in_the_store(client, rng):
     """The same commands on a key of a container and on one of the store have the same replies."""
     at = int(time.time())

@@ -182,6 +182,15 @@ TEST_F(RespKeyspacesTest, AServerThatTakesNothingIsOfflineAlsoBeforeTheKeyspaces
   EXPECT_EQ("+OK\r\n", Ask("SET i:a 1"));
 }
 
+TEST_F(RespKeyspacesTest, AKeyOfTheStoreThatMeansAnItemIsNotListed) {
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
+                     {{"0", "plain", "1", std::nullopt}, {"0", "i:old", "1", std::nullopt}});
+  EXPECT_EQ("*2\r\n$1\r\n0\r\n*1\r\n$5\r\nplain\r\n", Ask("SCAN 0"));
+  EXPECT_EQ("*1\r\n$5\r\nplain\r\n", Ask("KEYS *"));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ("$5\r\nplain\r\n", Ask("RANDOMKEY"));
+  EXPECT_EQ(":2\r\n", Ask("DBSIZE"));
+}
+
 TEST_F(RespKeyspacesTest, ADefaultOfASequenceMakesNoSequenceOfTheContainer) {
   store_.SetHook([](const engine::fake::Call& call) {
     return call.kind == engine::fake::Call::Kind::kExecute && call.request->edit.may_insert

@@ -43,7 +43,8 @@ std::string Between(std::string_view first, std::string_view last) {
   return text;
 }
 
-/// Finds rows of the database, and appends the keys of those that have not expired.
+/// Finds rows of the database, and appends the keys of those that have not expired and are not
+/// hidden by a keyspace.
 Outcome FindKeys(const RespCall& call, const model::Request& request, engine::Session& session,
                  std::vector<std::string>* keys, size_t* rows) {
   RespScannedRows found(call.index->columns());
@@ -53,7 +54,8 @@ Outcome FindKeys(const RespCall& call, const model::Request& request, engine::Se
     const auto& expires = row[kScannedExpires];
     if (row[kScannedDatabase] != std::string(call.scan->database)) continue;
     if (expires && IsExpired(Value(std::string_view(*expires)))) continue;
-    if (row[kScannedKey]) keys->push_back(*row[kScannedKey]);
+    const auto& key = row[kScannedKey];
+    if (key && MeansItsRow(*call.scan, *key)) keys->push_back(*key);
   }
   return outcome;
 }

@@ -141,14 +141,6 @@ std::optional<std::string> KeyOf(const RespCall& call, const RespScannedRows::Ro
   return key;
 }
 
-/// Whether commands take the key for one of the keyspace or table that is scanned: it may begin
-/// with the longer prefix of another keyspace.
-bool MeansItsRow(const RespCall& call, std::string_view key) {
-  const RespScan& scan = *call.scan;
-  return IsOfStore(call) || scan.keyspaces == nullptr ||
-         scan.keyspaces->FindKeyspace(key) == scan.keyspace;
-}
-
 RespCursors::Position PositionOf(const RespCall& call, const RespScannedRows::Row& row) {
   RespCursors::Position position{std::string(call.scan->space), {}};
   const size_t begin = KeyBegin(call);
@@ -219,7 +211,7 @@ Outcome ListKeys(RespWork& work, const RespCall& call, size_t reply_bytes_max,
   for (; looked_at < found.rows().size() && steps <= model::kRespMatchStepsMax; ++looked_at) {
     std::optional<std::string> key = KeyOf(call, found.rows()[looked_at]);
     if (!key || !MatchesPattern(scan.pattern, *key, &steps)) continue;
-    if (!MeansItsRow(call, *key)) continue;
+    if (!MeansItsRow(scan, *key)) continue;
     bytes += key->size();
     if (bytes > reply_bytes_max) return Outcome::Fail(ErrorCode::kResultsize);
     keys.push_back(std::move(*key));
@@ -317,7 +309,6 @@ std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* k
   const std::string_view front = LiteralFront(scan.pattern, arena);
   const keyspace::Keyspace* const keyspace =
       keyspaces != nullptr ? keyspaces->FindKeyspace(front) : nullptr;
-  scan.keyspaces = keyspaces;
   scan.keyspace = keyspace;
   const size_t colon = front.find(':');
   if (keyspace != nullptr) {
@@ -352,11 +343,16 @@ std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* k
 
 }  // namespace
 
+bool MeansItsRow(const RespScan& scan, std::string_view key) {
+  return scan.keyspaces == nullptr || scan.keyspaces->FindKeyspace(key) == scan.keyspace;
+}
+
 std::string_view TakeScan(std::string_view schema, std::string_view database, RespCursors& cursors,
                           const keyspace::Snapshot* keyspaces, base::Arena& arena, RespCall* call) {
   RespScan& scan = arena.Allocate<RespScan>(1)[0];
   call->scan = &scan;
   scan.cursors = &cursors;
+  scan.keyspaces = keyspaces;
   scan.database = database;
   scan.rows = kCountWithoutOption;
   const bool lists = call->verb == Verb::kScan || call->verb == Verb::kKeys;

@@ -47,6 +47,10 @@ struct RespScan {
 /// the last may be null.
 std::string_view TakeScan(std::string_view schema, std::string_view database, RespCursors& cursors,
                           const keyspace::Snapshot* keyspaces, base::Arena& arena, RespCall* call);
+/// Whether commands take the key for one of the keyspace, the table or the store that is scanned:
+/// it may begin with the prefix of another keyspace. Such keys are not listed, because a client
+/// that deletes what it was told would delete other rows.
+bool MeansItsRow(const RespScan& scan, std::string_view key);
 void NameScanned(const RespCall& call, engine::IndexNames* names);
 std::string_view PrepareScan(RespCall& call, base::Arena& arena);
 engine::Outcome ExecuteScan(RespWork& work, const RespCall& call, size_t reply_bytes_max,

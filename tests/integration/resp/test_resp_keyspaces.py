@@ -242,8 +242,10 @@ def test_a_keyspace_comes_and_goes_while_clients_are_connected(client, server):
     assert client.ask("SET", "new:1", "in the store") == "OK"
     sql.run("INSERT INTO rowsocket.keyspaces (prefix, kind, container) VALUES ('new:', 'value', 'items')")
     wait_until(lambda: client.ask("GET", "new:1") is None, 10, "the new keyspace")
+    assert b"new:1" not in scanned(client, "*")
     sql.run("DELETE FROM rowsocket.keyspaces WHERE prefix = 'new:'")
     wait_until(lambda: client.ask("GET", "new:1") == b"in the store", 10, "its end")
+    assert b"new:1" in scanned(client, "*")
     client.ask("DEL", "new:1")
 
 

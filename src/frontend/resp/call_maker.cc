@@ -201,7 +201,6 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
   const RespScript script = has_text ? settings_.scripts->Load(arguments[1], &sha1)
                                      : settings_.scripts->Find(arguments[1]);
   if (script == RespScript::kNone) {
-    if (has_text) settings_.info->AddRefused(command);
     *error =
         has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";
     return false;

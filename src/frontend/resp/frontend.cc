@@ -273,10 +273,12 @@ exec::Frontend::Step RespFrontend::PrepareNow(const RespCommand& command, RespAr
   const std::span<RespCall> calls =
       maker_.Make(command, arguments, account() == nullptr, arena, &error);
   if (!opener_.Open(calls, account(), arena, item, &error)) return {Parsed::kItem, 0};
-  if (error.empty())
+  if (error.empty()) {
     MakeRequestItem(calls, /*is_exec=*/false, 1, arena, item);
-  else
+  } else {
+    if (error.starts_with("NOTSERVED")) settings_.info->AddRefused(command);
     AnswerItemError(error, arena, item);
+  }
   if (error.empty() && requests_.Note(command, arguments, bytes))
     finder_.NoteRepeated(calls.front());
   if (verb == Verb::kWatch && item->kind == Item::Kind::kRequest)

@@ -54,7 +54,8 @@ class RespInfo {
     hits_.fetch_add(counts.hits, std::memory_order_relaxed);
     misses_.fetch_add(counts.misses, std::memory_order_relaxed);
   }
-  /// Counts a command that is not served. REQUIRES: `command` is one of RespCommands().
+  /// Counts a command that is answered that it is not served. REQUIRES: `command` is one of
+  /// RespCommands().
   void AddRefused(const RespCommand& command) {
     refused_[NumberOf(command)].fetch_add(1, std::memory_order_relaxed);
   }
@@ -73,7 +74,7 @@ class RespInfo {
   }
   const std::string& run_id() const { return run_id_; }
   int64_t uptime_s() const;
-  /// A line `refused_NAME:COUNT` for each command that is not served and that a client has sent.
+  /// A line `refused_NAME:COUNT` for each command for which AddRefused was called.
   std::string RefusedLines() const;
 
  private:

@@ -96,6 +96,21 @@ TEST_F(RespTest, InfoTellsWhichScriptsWereRefused) {
       << info << "EVALSHA's client sends the text after it";
 }
 
+TEST_F(RespTest, WhatIsNotServedCountsOnceHoweverItComes) {
+  for (const char* refused : {"EVAL 'return 1' 0", "LPUSH a b"}) {
+    Run(Parse(std::string("MULTI\r\n") + refused + "\r\nEXEC\r\n"));
+    Ask(refused);
+    Ask("DISCARD");
+  }
+  Ask("OBJECT IDLETIME a");
+  Ask("RENAME t:1 t:2");
+  const std::string info = Ask("INFO refused");
+  EXPECT_NE(std::string::npos, info.find("\r\nrefused_eval:1\r\n")) << info;
+  EXPECT_NE(std::string::npos, info.find("\r\nrefused_lpush:1\r\n")) << info;
+  EXPECT_NE(std::string::npos, info.find("\r\nrefused_rename:1\r\n")) << info;
+  EXPECT_NE(std::string::npos, info.find("\r\nrefused_object:1\r\n")) << info;
+}
+
 TEST_F(RespTest, ThrottledSetsWhereTheKeyHoldsWhatItHasRead) {
   const std::string swap =
       "EVAL 'local v = redis.call(\"get\", KEYS[1]) if v == false then "

@@ -55,12 +55,12 @@ void RespTransactions::Queue(const RespCommand& command, RespArguments arguments
                                                     });
   std::string why = WhyNotQueued({&command, arguments}, state_.multi_bytes + bytes,
                                  state_.queued->size(), has_token);
-  if (command.verb == Verb::kRefused) settings_.info->AddRefused(command);
   if (why.empty() && AsksEngine(command.verb)) {
     std::vector<RespCall> calls;
     maker_.Add(command, arguments, account == nullptr, arena, &calls, &why);
   }
   if (!why.empty()) {
+    if (why.starts_with("NOTSERVED")) settings_.info->AddRefused(command);
     if (command.verb != Verb::kWatch) state_.multi_failed = true;  // As in Redis.
     return RejectItem(why, arena, item);
   }

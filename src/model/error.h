@@ -37,12 +37,17 @@ constexpr std::string_view Name(ErrorCode code) {
   return internal::kErrorNames[static_cast<size_t>(code)];
 }
 
+/// ER_OPEN_AS_READONLY, the server's number where one table is read only: a packed table of MyISAM,
+/// or one whose files are.
+inline constexpr int kTableIsReadOnly = 1036;
+
 /// The error of one request, or no error.
 struct Error {
   ErrorCode code = ErrorCode::kNone;
   /// kEngine: the number of the storage engine's or the server's error. kOpenTable: the server's
   /// number for a table that it cannot open, although it may exist; 0: it does not exist.
-  /// kLockTables: the server's number where it is read only; 0: the table is locked.
+  /// kLockTables: the server's number where it is read only, or the table is (kTableIsReadOnly); 0:
+  /// the table is locked.
   int number = 0;
 
   constexpr bool ok() const { return code == ErrorCode::kNone; }
@@ -59,7 +64,13 @@ constexpr bool IsNoTable(const Error& error) {
 
 /// Whether a table cannot be locked for a write because the server, or the schema, is read only.
 constexpr bool IsServerReadOnly(const Error& error) {
-  return error.code == ErrorCode::kLockTables && error.number != 0;
+  return error.code == ErrorCode::kLockTables && error.number != 0 &&
+         error.number != kTableIsReadOnly;
+}
+
+/// Whether the table cannot be locked for a write because it is read only, and others are not.
+constexpr bool IsTableReadOnly(const Error& error) {
+  return error.code == ErrorCode::kLockTables && error.number == kTableIsReadOnly;
 }
 
 /// Whether the error is KILL, or a wait for a row or a table that took too long: every request that

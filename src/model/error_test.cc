@@ -34,6 +34,9 @@ TEST(Error, AServerThatIsReadOnlyIsNoLockedTable) {
   EXPECT_EQ(ErrorCode::kLockTables, Error::ServerReadOnly(1290).code);
   EXPECT_FALSE(IsServerReadOnly({ErrorCode::kLockTables}));
   EXPECT_FALSE(IsServerReadOnly(Error::Engine(1290)));
+  EXPECT_FALSE(IsServerReadOnly(Error::ServerReadOnly(kTableIsReadOnly)));
+  EXPECT_TRUE(IsTableReadOnly(Error::ServerReadOnly(kTableIsReadOnly)));
+  EXPECT_FALSE(IsTableReadOnly({ErrorCode::kLockTables}));
 }
 
 TEST(CauseTexts, ACauseThatIsMissingOrStandsTwiceIsSeen) {

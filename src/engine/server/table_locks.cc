@@ -1,6 +1,7 @@
 #include "engine/server/table_locks.h"
 
 #include "api.h"
+#include "engine/server/innodb_read_only.h"
 #include "model/error_number.h"
 
 namespace rowsocket::engine::server {
@@ -14,7 +15,10 @@ Outcome LockFailure(SessionThd& session) {
     const uint number = ErrorNumberOf(thd);
     if (number == ER_LOCK_DEADLOCK) outcome.result = Outcome::Result::kGivesWay;
     if (number == ER_LOCK_WAIT_TIMEOUT) outcome.result = Outcome::Result::kBusy;
-    const auto error = static_cast<int>(number);
+    auto error = static_cast<int>(number);
+    // Where InnoDB takes no writes at all, it says the same as of one table.
+    if (error == model::kTableIsReadOnly && InnodbIsReadOnly())
+      error = ER_OPTION_PREVENTS_STATEMENT;
     if (model::IsOfReadOnly(error)) outcome.error = model::Error::ServerReadOnly(error);
   }
   session.ClearStatement();

@@ -170,7 +170,8 @@ bool TakesNothing(const model::Error& error) {
 
 /// Whether the server takes no writes now, or not to one table.
 bool TakesNoWrites(const model::Error& error) {
-  return error.code == ErrorCode::kLockTables || error.code == ErrorCode::kGalera;
+  const bool is_locked = error.code == ErrorCode::kLockTables && !IsTableReadOnly(error);
+  return is_locked || error.code == ErrorCode::kGalera;
 }
 
 /// The error of an EXEC whose unit has failed at this call; null: as a whole. Where the server
@@ -236,6 +237,7 @@ std::string RespErrorText(const model::Error& error, const RespWork& work) {
   }
   if (error.code == ErrorCode::kEngine) return TextOfNumber(error.number);
   if (IsServerReadOnly(error)) return std::string(kNoWritesNow);
+  if (IsTableReadOnly(error)) return "CONSTRAINT the table is read only (1036)";
   const std::string_view text = model::TextOf(kCauses, error.code);
   return text.empty() ? "CONSTRAINT " + std::string(model::Name(error.code)) : std::string(text);
 }

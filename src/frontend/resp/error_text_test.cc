@@ -54,6 +54,12 @@ TEST(RespErrorTextTest, ALockedTableIsNoServerThatIsReadOnly) {
             RespErrorText({model::ErrorCode::kLockTables}, RespWork()));
 }
 
+// Clients that look for a new primary after READONLY would find none to which the table is not so.
+TEST(RespErrorTextTest, ATableThatIsReadOnlyIsNoServerThatIs) {
+  EXPECT_EQ("CONSTRAINT the table is read only (1036)",
+            RespErrorText(Error::ServerReadOnly(model::kTableIsReadOnly), RespWork()));
+}
+
 TEST(RespErrorTextTest, ATableWithoutAPrimaryKeyDoesNotLackAnIndex) {
   RespCall call;
   call.verb = RespVerb::kHGetAll;

@@ -133,6 +133,9 @@ TEST_F(RespTest, ACommandThatReadsIsNotToBlameWhereTheServerTakesNoWrites) {
             exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 1, read_only));
   EXPECT_EQ("-EXECABORT undone: command 2: " + why,
             exec_of({"HINCRBY t:1 v 1", "HINCRBY t:2 v 1"}, 2, read_only));
+  EXPECT_EQ("-EXECABORT undone: command 2: CONSTRAINT the table is read only (1036)\r\n",
+            exec_of({"HGET t:1 v", "HINCRBY t:2 v 1"}, 2,
+                    model::Error::ServerReadOnly(model::kTableIsReadOnly)));
   EXPECT_TRUE(exec_of({"HGET t:1 v", "HGET t:2 v"}, 1, model::Error{ErrorCode::kLockTables})
                   .starts_with("-EXECABORT undone: command 1: TRYAGAIN"));
 }

@@ -17,6 +17,7 @@ from test_doctor import PROGRAM, config, load_file, machine_of, name, put_server
 sys.path.insert(0, str(REPOSITORY / "packaging"))
 # pylint: disable=wrong-import-position
 from rowsocket_doctor import listeners
+from rowsocket_doctor.servers import user_of_the_server
 
 
 def test_a_listener(tmp_path, root, name):
@@ -355,6 +356,20 @@ def test_a_connection_that_waits_is_of_those_who_listen(monkeypatch):
             assert listeners.users_of_the_other_end(connection) == {4242, os.geteuid()}
 
 
+@pytest.mark.parametrize("address,users", [
+    ("0500000A", set()), ("00000000", {4242}), ("0" * 32, {4242}), ("0" * 16 + "FFFF0000" + "0" * 8, {4242})])
+def test_only_a_listener_that_could_accept_the_connection_counts(monkeypatch, address, users):
+    """0500000A is 10.0.0.5, the others are all addresses."""
+    proc_lines = listeners.read_lines
+    with listen(("127.0.0.1", 0)) as listener, socket.socket() as connection:
+        port = listener.getsockname()[1]
+        other = f"0: {address}:{port:04X} 00000000:0000 0A 00000000:00000000 00:00000000 00000000 4242 0 1"
+        monkeypatch.setattr(listeners, "read_lines", lambda path: proc_lines(path) + [other] * path.endswith("tcp"))
+        connection.connect(("127.0.0.1", port))
+        with listener.accept()[0]:
+            assert listeners.users_of_the_other_end(connection) == users | {os.geteuid()}
+
+
 @pytest.mark.parametrize("family,bound,asked", [
     (socket.AF_INET, "127.0.0.1", "127.0.0.1"), (socket.AF_INET6, "::1", "::1"), (socket.AF_INET6, "::", "127.0.0.1")])
 def test_the_other_end_is_found_in_either_table(family, bound, asked):
@@ -386,6 +401,11 @@ def test_another_program_does_not_hear_the_secret(root, name, monkeypatch):
     assert heard_ == [b"H\tread\n"] * 2
     assert "answered by something else: memcached (process 1)" in machine.findings[0][0]
     assert not is_served and seen == "none of this server's clients is served: memcached (process 1) listens there"
+
+
+def test_the_user_of_a_server_may_be_a_number():
+    nobody = pwd.getpwnam("nobody")
+    assert [user_of_the_server({"user": user}) for user in ("nobody", str(nobody.pw_uid), "", "9" * 30)] == [nobody, nobody, None, None]
 
 
 def test_a_port_of_the_server_hears_the_secret(root, name, monkeypatch):

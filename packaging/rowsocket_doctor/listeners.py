@@ -70,8 +70,9 @@ def users_of_the_other_end(connection):
     if not ends:
         return set()
     accepted = {int(line[7]) for line in ends if line[9] != NOT_ACCEPTED}
-    port = f":{connection.getpeername()[1]:04X}"
-    return accepted | {int(line[7]) for line in lines if line[1].endswith(port) and line[3] == LISTENS}
+    port = connection.getpeername()[1]
+    may_accept = there | written_in_proc(("0.0.0.0", port)) | written_in_proc(("::", port))
+    return accepted | {int(line[7]) for line in lines if line[1] in may_accept and line[3] == LISTENS}
 
 
 def written_in_proc(address):

@@ -56,11 +56,14 @@ def run(*command):
 
 
 def user_of_the_server(options):
-    """The user of a server, whom its option `user` names; None if this machine has no such user."""
-    try:
-        return pwd.getpwnam(options.get("user", "mysql"))
-    except KeyError:
-        return None
+    """The user of a server, whom its option `user` names, or whose number it is; None if this machine has no such user."""
+    name = options.get("user", "mysql")
+    for find in (pwd.getpwnam, lambda number: pwd.getpwuid(int(number))):
+        try:
+            return find(name)
+        except (KeyError, ValueError, OverflowError):
+            pass
+    return None
 
 
 def server_version(root, server):

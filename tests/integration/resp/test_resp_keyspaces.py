@@ -306,6 +306,21 @@ def test_an_account_needs_the_rights_that_sql_asks_for(make_server):
     assert writes.ask("SET", "i:a", 2) == "OK" and writes.ask("INCR", "i:a") == 3 and writes.ask("DEL", "i:a").startswith("NOPERM")
 
 
+@pytest.mark.mysql("offline_mode")
+def test_a_server_that_starts_offline_says_so(make_server):
+    """It has not read yet what its keys mean."""
+    server = resp.start(make_server)
+    run_packaged(server.sql(), "rowsocket_store.sql")
+    server.stop()
+    server.start([*server.options, "--offline-mode=ON"])
+    client = Client(server.resp_port)
+    offline = Error("OFFLINE the server's offline_mode is ON")
+    assert client.ask("HGET", "product:7", "name") == offline == client.ask("GET", "x")
+    server.sql().run("SET GLOBAL offline_mode = OFF")
+    wait_until(lambda: client.ask("HGET", "product:7", "name") == b"Teapot", 10, "the first read")
+    client.close()
+
+
 @pytest.mark.parametrize("first, second", [("resp", "daemon_memcached"), ("daemon_memcached", "resp")])
 def test_one_plugin_keeps_house_and_another_goes_on(make_server, first, second):
     """Expired items are purged whichever plugins run, also when the one that did it has gone."""

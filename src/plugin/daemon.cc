@@ -14,6 +14,7 @@
 #include "engine/server/cluster_node.h"
 #include "engine/server/login.h"
 #include "engine/server/server_log.h"
+#include "engine/server/thread_data.h"
 #include "exec/commit_board.h"
 #include "exec/connection_book.h"
 #include "plugin/host.h"
@@ -241,6 +242,8 @@ void Daemon::StopLater(std::unique_ptr<Running> stopping) {
   Running* const running = stopping.release();
   try {
     std::thread([name, running] {
+      // The sessions for SQL end with `running`, and call functions of the server.
+      const engine::server::ThreadData thread_data;
       std::unique_ptr<Running>(running).reset();
       engine::server::LogNote("%s has stopped", name);
     }).detach();

@@ -8,6 +8,7 @@ import pymysql
 import pytest
 
 import hs
+import logins
 import mc
 from cluster_trouble import STOCK, pause_node, sell_through, trouble_between_nodes
 from load import Crew, worker_ids
@@ -319,6 +320,17 @@ def test_the_plugin_goes_and_comes_on_all_nodes_under_load(cluster, db):
         # UNINSTALL interrupts statements that take longer than half a second; nothing of them is done.
         assert [each for each in wrong if each != INTERRUPTED] == []
         cluster[1].sql().run(f"DROP DATABASE {db}")
+
+
+def test_uninstall_ends_where_an_account_has_logged_in(make_cluster):
+    """The thread that ends the plugin is not that of the statement, and ends the SQL session that looks at accounts."""
+    node = make_cluster("galera", nodes=1, options=logins.OPTIONS)[1]
+    logins.prepare(node)
+    client, answer = logins.log_in(node, "app", "right")
+    assert answer == hs.OK and logins.is_in(client)
+    node.sql().run("UNINSTALL SONAME 'rowsocket'")
+    wait_until(lambda: "handlersocket has stopped" in node.log(), 30, "the end of the plugin")
+    assert node.sql().value("SELECT 1") == b"1"
 
 
 def takes_writes(node):

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -95,7 +96,9 @@ class User {
     in_turn_ = false;
     return thread_.Run([&] { return session_->Commit(); });
   }
-  void Rollback() {
+  void Rollback() { StartRollback().get(); }
+  /// Starts a Rollback without waiting for its end. REQUIRES: as for Start.
+  std::future<void> StartRollback() {
     in_turn_ = false;
     thread_.Run([&] { session_->Rollback(); });
   }

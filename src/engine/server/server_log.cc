@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <new>
 #include <string>
 
 namespace rowsocket::engine::server {
@@ -16,9 +17,13 @@ void Write(LogLevel level, const char* format, va_list arguments) {
   const int size = vsnprintf(nullptr, 0, format, again);
   va_end(again);
   if (size < 0) return;
-  std::string text(static_cast<size_t>(size) + 1, '\0');
-  vsnprintf(text.data(), text.size(), format, arguments);
-  WriteToLog(level, (kPrefix + text).c_str());
+  try {
+    std::string text(static_cast<size_t>(size) + 1, '\0');
+    vsnprintf(text.data(), text.size(), format, arguments);
+    WriteToLog(level, (kPrefix + text).c_str());
+  } catch (const std::bad_alloc&) {
+    // Without memory for the line, the line is lost.
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // server_log.cc for each family writes the lines.
 // Threads: any.
 // Lifetime: nothing is kept of a message.
+// Errors: without memory for a message, the message is lost, because sessions write some where
+// nothing may throw (Session::Rollback).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,7 @@ namespace rowsocket::engine::server {
 enum class LogLevel : uint8_t { kNote, kWarning, kError };
 
 /// LogNote, LogWarning and LogError write a message, formatted as by printf, after the library's
-/// name.
+/// name. They do not throw.
 void LogNote(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void LogWarning(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void LogError(const char* format, ...) __attribute__((format(printf, 1, 2)));

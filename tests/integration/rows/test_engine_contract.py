@@ -12,7 +12,8 @@ from server import REPOSITORY, Server, build_dir, is_mysql, wait_until
 
 LIBRARY = build_dir("contract") / "rowsocket_contract.so"
 SUITE = REPOSITORY / "src" / "engine" / "contract"
-FAMILY_TESTS = REPOSITORY / "src" / "plugin" / "contract" / ("mysql" if is_mysql() else "mariadb")
+SERVER_TESTS = REPOSITORY / "src" / "plugin" / "contract"
+FAMILY_TESTS = SERVER_TESTS / ("mysql" if is_mysql() else "mariadb")
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.ours]
 
 TIMEOUT_S = 240.0
@@ -26,8 +27,8 @@ SERVERS = {"plain": [], "binlog": ["--log-bin=contract", "--server-id=1"]}
 
 
 def names():
-    """Every test of the suite, and those of the server's family."""
-    files = [path for folder in (SUITE, FAMILY_TESTS) for path in sorted(folder.glob("*_test.cc"))]
+    """Every test of the suite, those of all servers, and those of the server's family."""
+    files = [path for folder in (SUITE, SERVER_TESTS, FAMILY_TESTS) for path in sorted(folder.glob("*_test.cc"))]
     text = "".join(path.read_text() for path in files)
     return re.findall(r"^TEST_F\(\w+, (\w+)\)", text, re.M)
 

@@ -1,0 +1,40 @@
+// How a session recovers from a KILL, and from a lack of memory. Only the library's own allocations
+// fail here, not those within the server's functions.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "engine/contract/fixture.h"
+#include "exec/test_memory.h"
+
+namespace rowsocket::engine::contract {
+namespace {
+
+/// For how long a killed session finds no memory.
+constexpr std::chrono::milliseconds kShortage{200};
+
+TEST_F(EngineContract, RollbackOfAKilledSessionWaitsForMemory) {
+  const std::string description = "killed without memory";
+  for (const bool in_turn : {true, false}) {
+    User user(*harness_, LockWait::kNever);
+    user.Describe(description);
+    if (in_turn) user.BeginTurn(true);
+    harness_->KillSession(description);
+    std::future<void> rolled_back;
+    {
+      const exec::OutOfMemory no_memory;
+      rolled_back = user.StartRollback();
+      std::this_thread::sleep_for(kShortage);
+    }
+    EXPECT_NO_THROW(rolled_back.get());
+    user.BeginTurn(true);
+    EXPECT_EQ("1,10,", user.SeeRow("1"));
+    EXPECT_TRUE(user.Commit().ok());
+  }
+}
+
+}  // namespace
+}  // namespace rowsocket::engine::contract

@@ -60,7 +60,8 @@ class PrivilegeReader {
   PrivilegeReader(const PrivilegeReader&) = delete;
   PrivilegeReader& operator=(const PrivilegeReader&) = delete;
 
-  /// Whether grants may have changed since the last call. True if the server does not tell.
+  /// Whether grants may have changed since the last call. True if the server does not tell, and
+  /// before the first look. Does not throw.
   bool MayHaveChanged();
 
   /// Looks at the account and its roles. `*found` is false if the account is gone, and so has no

@@ -16,6 +16,23 @@ namespace {
 /// For how long a killed session finds no memory.
 constexpr std::chrono::milliseconds kShortage{200};
 
+// Memory runs out when the session's first turn begins. Whoever catches that calls Rollback, within
+// a handler: a second exception would end the server.
+TEST_F(EngineContract, RollbackOfAFirstTurnNeedsNoMemory) {
+  User user(*harness_, LockWait::kNever);
+  {
+    const exec::OutOfMemory no_memory;
+    try {
+      user.BeginTurn(true);
+    } catch (const std::bad_alloc&) {  // A turn may begin with an allocation.
+    }
+    EXPECT_NO_THROW(user.Rollback());
+  }
+  user.BeginTurn(true);
+  EXPECT_EQ("1,10,", user.SeeRow("1"));
+  EXPECT_TRUE(user.Commit().ok());
+}
+
 TEST_F(EngineContract, RollbackOfAKilledSessionWaitsForMemory) {
   const std::string description = "killed without memory";
   for (const bool in_turn : {true, false}) {

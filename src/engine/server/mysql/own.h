@@ -59,8 +59,9 @@ struct PrivilegeReaderOwn {
   std::optional<Table_ref> table;
   MDL_ticket* lock = nullptr;
   Version version;
-  bool has_missed = false;  ///< An account was not found. It may appear unnoticed, because the
-                            ///< server does not count CREATE USER.
+  /// An account was not found, or `version` is not known yet. An account may appear unnoticed,
+  /// because the server does not count CREATE USER.
+  bool has_missed = true;
 };
 
 }  // namespace rowsocket::engine::server

@@ -50,9 +50,11 @@ std::string DefaultRole(const model::Account&) { return {}; }
 
 // A statement that changes grants raises the version while it holds the lock that PrivilegeReader
 // needs to look anything up. So the next call of this function finds the version changed, whatever
-// was looked up before the change.
+// was looked up before the change. Before the first look there is no version to compare with, and
+// none is made here, because Session::Rollback calls this function.
 bool PrivilegeReader::MayHaveChanged() {
-  PrivilegeReaderOwn& last = own();
+  if (own_ == nullptr) return true;
+  PrivilegeReaderOwn& last = *own_;
   const PrivilegeReaderOwn::Version now = {
       get_global_acl_cache()->version(), mysqld_partial_revokes(),
       opt_always_activate_granted_roles, opt_activate_mandatory_roles};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <system_error>
 
 namespace rowsocket::exec {
@@ -51,10 +52,7 @@ bool Port::Start(std::string* error) {
     *error = CannotStart(errno, settings_.workers_variable);
     return false;
   }
-  workers_.resize(settings_.workers);
-  worker_pool_ = std::make_unique<WorkerPool>(workers_, settings_.elastic, settings_.writes);
-  context_.worker_pool = worker_pool_.get();
-  for (auto& worker : workers_) worker = std::make_unique<Worker>(context_);
+  MakeWorkers();
   for (auto& worker : workers_) {
     if (!worker->Start()) {
       *error = CannotStart(errno, settings_.workers_variable);
@@ -62,6 +60,19 @@ bool Port::Start(std::string* error) {
     }
   }
   return true;
+}
+
+// If memory runs out, the port has no workers, so that whoever stops it meets none that is null.
+void Port::MakeWorkers() {
+  workers_.resize(settings_.workers);
+  try {
+    worker_pool_ = std::make_unique<WorkerPool>(workers_, settings_.elastic, settings_.writes);
+    context_.worker_pool = worker_pool_.get();
+    for (auto& worker : workers_) worker = std::make_unique<Worker>(context_);
+  } catch (const std::bad_alloc&) {
+    workers_.clear();
+    throw;
+  }
 }
 
 void Port::AskToStop() {

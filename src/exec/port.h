@@ -27,7 +27,8 @@ class Port {
   ~Port() { Stop(); }
 
   /// Binds the addresses and starts the workers. False with a text when the port cannot listen or a
-  /// worker cannot start; workers that have started run until the caller calls Stop.
+  /// worker cannot start; workers that have started run until the caller calls Stop. Throws
+  /// std::bad_alloc if there is no memory for the workers; the caller calls Stop then, too.
   bool Start(std::string* error);
   /// Tells all workers to end, and does not wait for them.
   void AskToStop();
@@ -51,6 +52,7 @@ class Port {
   }
 
  private:
+  void MakeWorkers();
   bool Assign(net::UniqueFd fd);
 
   const PortSettings settings_;

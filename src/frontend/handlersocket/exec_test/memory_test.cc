@@ -2,6 +2,8 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <new>
+#include <string>
 #include <thread>
 
 #include "exec/test_memory.h"
@@ -43,6 +45,31 @@ class MemoryTest : public ::testing::Test {
   net::TestTlsContext context_;
   TestPort server_;
 };
+
+TEST_F(MemoryTest, PortThatHasNoMemoryToStartCanBeStopped) {
+  server_.settings.workers = 2;
+  bool has_started = false;
+  for (long spare = 0; !has_started && spare < 10'000; ++spare) {
+    Port port(server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
+              server_.make_frontend, [](const std::string&) {});
+    {
+      const OutOfMemory out(spare);
+      std::thread starter([&] {
+        std::string error;
+        try {
+          has_started = port.Start(&error);
+        } catch (const std::bad_alloc&) {
+          has_started = false;
+        }
+      });
+      starter.join();
+    }
+    port.AskToStop();
+    port.StopListening();
+    port.Stop();
+  }
+  EXPECT_TRUE(has_started);
+}
 
 TEST_F(MemoryTest, ConnectionsThatCannotBeTakenAreClosed) {
   Start();

@@ -231,6 +231,10 @@ class Session {
   /// anywhere in a turn, whose rows and statements stay as they are.
   virtual Outcome Inspect(Index& index, IndexFacts* facts) = 0;
 
+  /// As Inspect, for a caller that holds a lock for which other threads wait: kKilled if the
+  /// session was killed, because it may take long until such a session can be used again.
+  virtual Outcome InspectAtOnce(Index& index, IndexFacts* facts) { return Inspect(index, facts); }
+
   /// About how many rows the table has, by its statistics; without statistics `*rows` stays as it
   /// is. May be called wherever Inspect may.
   virtual Outcome EstimateRows(Index& index, uint64_t* rows) = 0;

@@ -70,7 +70,7 @@ void CommitBoard::CollectWrites(CommitUnderWay& commit, engine::Session& session
                             [index](const auto& each) { return each.first == index; });
     if (key == keys.end()) {
       engine::IndexFacts facts;
-      const bool is_known = session.Inspect(*index, &facts).ok();
+      const bool is_known = session.InspectAtOnce(*index, &facts).ok();
       key = keys.emplace(key, index, is_known ? KeyColumns(*index, facts) : KeyColumns());
     }
     commit.writes.Add(*index, request, key->second);

@@ -100,7 +100,7 @@ class User {
   /// Starts a Rollback without waiting for its end. REQUIRES: as for Start.
   std::future<void> StartRollback() {
     in_turn_ = false;
-    thread_.Run([&] { session_->Rollback(); });
+    return thread_.Start([this] { session_->Rollback(); });
   }
   void ReleaseTables() {
     thread_.Run([&] { session_->ReleaseTables(); });
@@ -120,6 +120,10 @@ class User {
   Outcome Inspect() {
     IndexFacts facts;
     return thread_.Run([&] { return session_->Inspect(*index_, &facts); });
+  }
+  Outcome InspectAtOnce() {
+    IndexFacts facts;
+    return thread_.Run([&] { return session_->InspectAtOnce(*index_, &facts); });
   }
   void Describe(const std::string& text) {
     thread_.Run([&] { session_->Describe(text); });

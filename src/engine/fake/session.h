@@ -36,7 +36,7 @@
 
 namespace rowsocket::engine::fake {
 
-class Session final : public engine::Session {
+class Session : public engine::Session {
  public:
   Session(Store& store, LockWait lock_wait);
   ~Session() override;

@@ -160,6 +160,16 @@ Outcome ServerSession::EstimateRows(Index& index, uint64_t* rows) {
 
 Outcome ServerSession::Inspect(Index& index, IndexFacts* facts) {
   BringUpToDate();
+  return FindFacts(index, facts);
+}
+
+Outcome ServerSession::InspectAtOnce(Index& index, IndexFacts* facts) {
+  if (thd_.killed()) return Outcome::Fail(ErrorCode::kKilled);
+  if (stage_ == Stage::kIdle) FollowVariables();
+  return FindFacts(index, facts);
+}
+
+Outcome ServerSession::FindFacts(Index& index, IndexFacts* facts) {
   IndexState& state = IndexStateOf(index);
   OpenTable* open = nullptr;
   Outcome outcome = state.ResolveForRead(tables_, &open);

@@ -33,6 +33,7 @@ class ServerSession final : public Session {
   Outcome OpenIndex(const IndexNames& names, std::shared_ptr<Index>* index) override;
   Outcome MayOpen(const IndexNames& names, const model::Account& account) override;
   Outcome Inspect(Index& index, IndexFacts* facts) override;
+  Outcome InspectAtOnce(Index& index, IndexFacts* facts) override;
   Outcome EstimateRows(Index& index, uint64_t* rows) override;
   void BeginTurn(bool writes) override;
   Outcome Execute(Index& index, const model::Request& request, model::RowSink& sink) override;
@@ -72,6 +73,7 @@ class ServerSession final : public Session {
   /// The state of an index in this session.
   IndexState& IndexStateOf(const Index& index);
   Outcome ListColumns(IndexNames* names);
+  Outcome FindFacts(Index& index, IndexFacts* facts);
   /// Finds whether the request, which is no write, locks its row, and opens its table for that.
   /// `*locks` stays false for a request outside a unit, or one that names no single row.
   Outcome FindWhetherItLocks(IndexState& index, const model::Request& request, bool in_unit,

@@ -13,6 +13,8 @@
 namespace rowsocket::engine::contract {
 namespace {
 
+using model::ErrorCode;
+
 /// For how long a killed session finds no memory.
 constexpr std::chrono::milliseconds kShortage{200};
 
@@ -31,6 +33,16 @@ TEST_F(EngineContract, RollbackOfAFirstTurnNeedsNoMemory) {
   user.BeginTurn(true);
   EXPECT_EQ("1,10,", user.SeeRow("1"));
   EXPECT_TRUE(user.Commit().ok());
+}
+
+TEST_F(EngineContract, KilledSessionSaysAtOnceThatItCannotInspect) {
+  User user(*harness_, LockWait::kNever);
+  user.Describe("killed before a look");
+  EXPECT_TRUE(user.InspectAtOnce().ok());
+  harness_->KillSession("killed before a look");
+  EXPECT_EQ(ErrorCode::kKilled, user.InspectAtOnce().error.code);
+  EXPECT_TRUE(user.Inspect().ok());
+  EXPECT_TRUE(user.InspectAtOnce().ok());
 }
 
 TEST_F(EngineContract, RollbackOfAKilledSessionWaitsForMemory) {

@@ -8,6 +8,20 @@
 namespace rowsocket::exec {
 namespace {
 
+/// A session that was killed. Inspect would have to make it usable again, which may take long.
+class KilledSession final : public engine::fake::Session {
+ public:
+  using Session::Session;
+
+  engine::Outcome Inspect(engine::Index& index, engine::IndexFacts* facts) override {
+    ADD_FAILURE() << "the session begins again while commits wait for the board";
+    return Session::Inspect(index, facts);
+  }
+  engine::Outcome InspectAtOnce(engine::Index&, engine::IndexFacts*) override {
+    return engine::Outcome::Fail(model::ErrorCode::kKilled);
+  }
+};
+
 class CommitBoardTest : public TurnFixture, protected CommitBoard::Watcher {
  protected:
   void CommitsEnded() override { ++told_; }
@@ -51,6 +65,19 @@ TEST_F(CommitBoardTest, FindWaitsOnlyWhileItsRowIsBeingCommitted) {
   EXPECT_TRUE(commits_.HasEnded(number));
   EXPECT_EQ(1, told_);
   EXPECT_EQ(0u, Find(2));
+}
+
+TEST_F(CommitBoardTest, FindOfAKilledSessionWaitsForTheCommitOfAnyRow) {
+  const std::vector<TurnItem> writes = Write(2);
+  KilledSession killed(store_, engine::LockWait::kNever);
+  CommitUnderWay commit;
+  commits_.Enter(commit, writes);
+  Send(reader_, "0\t=\t1\t1\n");
+  std::vector<TurnItem> finds = Take();
+  EXPECT_NE(0u, commits_.MarkUndurable(finds, killed, *this));
+  EXPECT_TRUE(reader_.client.may_see_undurable);
+  commits_.Leave(commit);
+  EXPECT_EQ(1, told_);
 }
 
 TEST_F(CommitBoardTest, CommitThatEndsFirstDoesNotEndTheWaitForOneBeforeIt) {

@@ -189,7 +189,7 @@ void Worker::Loop(engine::Session& session) {
     } else if (gathers)
       batches_->EndGather(session);
     ReleaseIdleTables(session);
-    clients_.CloseExpired(polled_ms);
+    CloseExpired(polled_ms);
     clients_.FreeRetired();
     core_.hot_rows.Flush(core_.clock.now_ms);
     DescribeTo(session);
@@ -237,8 +237,25 @@ std::span<const net::Event> Worker::WaitForEvents(int timeout_ms) {
   return events;
 }
 
+// A poll that was full may have left out clients that have sent something. The kernel reports
+// events in their order, so that as many events as there are descriptors show who had sent
+// something by the first of these polls.
+void Worker::CloseExpired(int64_t polled_ms) {
+  if (!may_have_more_events_) {
+    events_taken_ = 0;
+    return clients_.CloseExpired(polled_ms);
+  }
+  if (events_taken_ == 0) full_from_ms_ = polled_ms;
+  events_taken_ += kEventsMax;
+  // The last poll may have reported listeners beside the clients.
+  if (events_taken_ < clients_.size() + kEventsMax) return;
+  events_taken_ = 0;
+  clients_.CloseExpired(full_from_ms_);
+}
+
 void Worker::HandleEvents(int timeout_ms) {
   const std::span<const net::Event> events = WaitForEvents(timeout_ms);
+  may_have_more_events_ = events.size() + 1 >= kEventsMax;  // The loop's own event is left out.
   for (const net::Event& event : events) {
     if (net::Listener* const listener = acceptor_.ListenerOf(event.tag()); listener != nullptr) {
       Accept(*listener);

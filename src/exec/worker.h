@@ -112,6 +112,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void Loop(engine::Session& session);
   std::span<const net::Event> WaitForEvents(int timeout_ms);
   void HandleEvents(int timeout_ms);
+  void CloseExpired(int64_t polled_ms);
   void Accept(net::Listener& listener);
   void HandleEvent(Client& client, uint32_t ready);
   /// False if this worker is not to read what the client has sent: the client speaks TLS, or has
@@ -159,6 +160,9 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   /// What the items of the turn point to; shared with batches that have taken items over.
   std::shared_ptr<base::Arena> arena_ = std::make_shared<base::Arena>();
   std::vector<net::Event> events_;
+  bool may_have_more_events_ = false;  ///< The last poll was full.
+  size_t events_taken_ = 0;            ///< In the polls since full_from_ms_.
+  int64_t full_from_ms_ = 0;           ///< When the first of the polls came that have been full.
   BusyPoll busy_poll_;
   int64_t described_ms_ = 0;
 

@@ -1,5 +1,7 @@
 // What a worker does about clients that are too slow, too many, too large or not authenticated, and
 // how a worker ends.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -24,6 +26,12 @@ class WorkerLimitsTest : public ::testing::Test {
     server_.settings.listen.send_buffer_bytes = 64 * 1024;
   }
 
+  static void AllowDescriptors(rlim_t count) {
+    rlimit limit;
+    ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+    limit.rlim_cur = std::max(limit.rlim_cur, std::min(count, limit.rlim_max));
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+  }
   /// A table of one row of 10,000 bytes, opened as id 1.
   void OpenLargeRow(LineClient& client) {
     server_.store.CreateTable({"test.large", {"id", "v"}, {{"PRIMARY", {0}}}},
@@ -226,6 +234,26 @@ TEST_F(WorkerLimitsTest, ClientThatAsksDuringALongTurnIsServed) {
   EXPECT_EQ("(end)", elsewhere.Connect().ReadLine());
   delayed.reset();
   EXPECT_EQ("0\t2\t1\t10", other.ReadLine());
+}
+
+// One look at the sockets does not show all of these clients.
+TEST_F(WorkerLimitsTest, ManyClientsThatAskDuringALongTurnAreServed) {
+  constexpr unsigned kMany = 700;
+  AllowDescriptors(2 * kMany + 100);
+  server_.settings.limits.idle_timeout_s = kTimeoutS;
+  server_.settings.workers = 1;
+  server_.Start();
+  LineClient slow = server_.ConnectAndOpen();
+  std::vector<LineClient> others;
+  for (unsigned i = 0; i < kMany; ++i) others.push_back(server_.ConnectAndOpen());
+  auto delayed = server_.store.DelayRow(kServedTable, {"2"});
+  slow.Send("0\t=\t1\t2\n");
+  ASSERT_TRUE(server_.store.AwaitWaiting(1));
+  for (LineClient& other : others) other.Send(kFind1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000 * kTimeoutS + 500));
+  delayed.reset();
+  for (LineClient& other : others) ASSERT_EQ("0\t2\t1\t10", other.ReadLine());
+  EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsTimedOut));
 }
 
 /// Finds of many rows, which take longer than a turn may take; the first begins when the test says

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,10 @@ struct PortSettings {
   /// frontend asked for it in the turn before. May be empty.
   std::function<void(engine::Session&, bool now)> prepare;
   HandshakeSettings handshakes;
-  /// Whether the port may serve; if not, its listeners refuse connections. Called on a worker's
-  /// thread once the server has started. May be empty.
-  std::function<bool()> may_serve;
+  /// Whether the port may serve; if not, its listeners refuse connections. Without a value: that
+  /// cannot be known now, and is asked again a moment later. Called on workers' threads once the
+  /// server has started. May be empty.
+  std::function<std::optional<bool>()> may_serve;
   std::vector<net::Address> addresses;
   net::ListenOptions listen;
   model::Limits limits;

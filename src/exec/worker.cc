@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr size_t kEventsMax = 512;
 /// How often the process list gets a new text.
 constexpr int64_t kDescribeMs = 500;
+/// How often a worker asks again whether its port may serve.
+constexpr int kAskAgainMs = 100;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
 constexpr std::chrono::milliseconds kStopPatience{500};
 
@@ -106,7 +109,7 @@ void Worker::Main(engine::Session* session) {
   core_.load.run_time.Open();
   if (session == nullptr) {
     if (!core_.context.sessions->IsStopping()) ServeNobody();
-  } else if (MayServe()) {
+  } else if (MayServe(*session)) {
     acceptor_.Listen();
     Loop(*session);
     acceptor_.StopListening();
@@ -118,15 +121,29 @@ void Worker::Main(engine::Session* session) {
 }
 
 // Without memory, the worker cannot tell whether the port's account may serve, and does not serve.
-bool Worker::MayServe() {
+bool Worker::MayServe(engine::Session& session) {
   try {
-    if (core_.settings.may_serve == nullptr || core_.settings.may_serve()) return true;
+    if (core_.settings.may_serve == nullptr || AwaitAccount(session)) return true;
   } catch (const std::bad_alloc&) {
     ShutListeners();
     LogWithoutMemory("no memory to look up the account of a port (", "the port is closed");
     return false;
   }
   ShutListeners();
+  return false;
+}
+
+// A statement that has locked the grants, or a KILL of this thread, keeps the account from being
+// looked up for a while.
+bool Worker::AwaitAccount(engine::Session& session) {
+  while (!stopping_.load() && !session.ShouldStop()) {
+    if (const std::optional<bool> may_serve = core_.settings.may_serve()) {
+      core_.loop.Wake();  // What the loop has to do may have ended the wait.
+      return *may_serve;
+    }
+    session.ReleaseTables();  // Takes note of the KILL.
+    core_.loop.Wait(events_, kAskAgainMs);
+  }
   return false;
 }
 

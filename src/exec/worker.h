@@ -102,7 +102,8 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
 
   // The thread (worker.cc).
   void Main(engine::Session* session);
-  bool MayServe();
+  bool MayServe(engine::Session& session);
+  bool AwaitAccount(engine::Session& session);
   /// Logs what memory lacks for. `lacking`: the line up to the parenthesis in which the port's mode
   /// follows; `consequence`: the line after it. Without memory for the line it is lost.
   void LogWithoutMemory(const char* lacking, const char* consequence) const;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,10 +105,39 @@ TEST_F(FewSessionsTest, ClientsThatAWorkerGotMeanwhileAreClosed) {
 TEST_F(FewSessionsTest, PortIsClosedWhereThereIsNoMemoryToLookItsAccountUp) {
   server_.settings.writes = false;
   server_.settings.workers = 1;
-  server_.settings.may_serve = []() -> bool { throw std::bad_alloc(); };
+  server_.settings.may_serve = []() -> std::optional<bool> { throw std::bad_alloc(); };
   Start([](unsigned) { return true; });
   ASSERT_TRUE(LogSays("no memory to look up the account of a port (test): the port is closed"));
   EXPECT_FALSE(server_.ConnectFd().valid());
+  server_.Stop();
+}
+
+TEST_F(FewSessionsTest, PortServesAsSoonAsItsAccountIsKnown) {
+  server_.settings.workers = 2;
+  std::atomic<bool> is_known{false};
+  std::atomic<unsigned> asked{0};
+  server_.settings.may_serve = [&]() -> std::optional<bool> {
+    ++asked;
+    return is_known ? std::optional(true) : std::nullopt;
+  };
+  Start([](unsigned) { return true; });
+  LineClient client = server_.Connect();
+  ASSERT_TRUE(Eventually([&] { return asked >= 4; }));
+  EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsAccepted));
+  is_known = true;
+  EXPECT_EQ("0\t1", client.Ask(kOpenIdV));
+  EXPECT_EQ(kRow1, client.Ask(kFind1));
+  server_.Stop();  // The port refers to local variables.
+}
+
+TEST_F(FewSessionsTest, PortWhoseAccountIsNotKnownYetCanBeStopped) {
+  std::atomic<unsigned> asked{0};
+  server_.settings.may_serve = [&]() -> std::optional<bool> {
+    ++asked;
+    return std::nullopt;
+  };
+  Start([](unsigned) { return true; });
+  ASSERT_TRUE(Eventually([&] { return asked >= 2; }));
   server_.Stop();
 }
 

@@ -1,8 +1,11 @@
 #include "plugin/port_account.h"
 
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "api.h"
+#include "base/mutex.h"
 #include "engine/server/privileges.h"
 #include "plugin/host.h"
 
@@ -17,10 +20,11 @@ bool HasServerStarted() {
   return has_started;
 }
 
-/// The first worker of a port looks for the account; the others wait for its result.
+/// What the workers of a port have found out about its account.
 struct Opening {
-  std::once_flag once;
-  bool has_account = false;
+  base::Mutex mutex;  ///< Held by the worker that looks.
+  std::optional<bool> has_account GUARDED_BY(mutex);
+  bool has_told GUARDED_BY(mutex) = false;  ///< The log says that the server does not say.
 };
 
 std::string WhyMissing(const model::Account& account, const char* variable) {
@@ -31,6 +35,31 @@ std::string WhyMissing(const model::Account& account, const char* variable) {
   }
   return std::string(variable) + ": the server has no account " + name +
          ": create the account, or set " + variable + " to another one";
+}
+
+/// Whether the port may serve. Without a value: another worker is looking, or the server does not
+/// say now.
+std::optional<bool> HasAccountAndRole(Opening& opening, model::Account& account,
+                                      const char* variable, const std::string& port) {
+  if (!opening.mutex.TryLock()) return std::nullopt;
+  const base::MutexLock lock(opening.mutex, std::adopt_lock);
+  if (opening.has_account) return opening.has_account;
+  const std::optional<bool> has_account = engine::server::HasAccount(account);
+  // The role is set even if there is no such account, because the housekeeper waits for it.
+  std::optional<std::string> role = "";
+  if (has_account == true) role = engine::server::DefaultRole(account);
+  if (!has_account || !role) {
+    if (!std::exchange(opening.has_told, true)) {
+      LogWarning(std::string(variable) + ": the server does not tell the account's rights now; " +
+                 "the port (" + port + ") opens when it does");
+    }
+    return std::nullopt;
+  }
+  account.SetRole(std::move(*role));
+  opening.has_account = has_account;
+  if (!*has_account)
+    LogError(WhyMissing(account, variable) + "; the port (" + port + ") stays closed");
+  return has_account;
 }
 
 }  // namespace
@@ -48,20 +77,13 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
   }
   made->AwaitRole();  // The housekeeper may get the account before a worker has looked it up.
   *account = made;
-  if (HasServerStarted() && !engine::server::HasAccount(*made)) {
+  // A server that does not say now is asked again by the workers.
+  if (HasServerStarted() && !engine::server::HasAccount(*made).value_or(true)) {
     *error = WhyMissing(*made, variable);
     return false;
   }
-  auto opening = std::make_shared<Opening>();
-  port->may_serve = [made, variable, opening, name = port->mode] {
-    std::call_once(opening->once, [&] {
-      opening->has_account = engine::server::HasAccount(*made);
-      // The role is set even if there is no such account, because the housekeeper waits for it.
-      made->SetRole(opening->has_account ? engine::server::DefaultRole(*made) : std::string());
-      if (!opening->has_account)
-        LogError(WhyMissing(*made, variable) + "; the port (" + name + ") stays closed");
-    });
-    return opening->has_account;
+  port->may_serve = [made, variable, opening = std::make_shared<Opening>(), name = port->mode] {
+    return HasAccountAndRole(*opening, *made, variable, name);
   };
   return true;
 }

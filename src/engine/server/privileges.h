@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api.h"
@@ -45,13 +46,14 @@ inline constexpr PrivilegeBit kPrivilegeBits[] = {
 std::string WhyNoRights();
 
 /// Whether the server has the account. False if the server does not look at accounts at all
-/// (skip-grant-tables). May wait for a statement that changes accounts.
-bool HasAccount(const model::Account& account);
+/// (skip-grant-tables). Without a value: a statement that changes grants is under way. Only in
+/// MariaDB, may wait for a statement that changes accounts.
+std::optional<bool> HasAccount(const model::Account& account);
 
 /// The role that a login of the account would set; empty: no role, and always in MySQL, where roles
-/// are looked up with the grants. Asks by SQL, and may wait for a statement that locks the grant
-/// tables.
-std::string DefaultRole(const model::Account& account);
+/// are looked up with the grants. Asks by SQL, and may wait for a few seconds for a statement that
+/// locks the grant tables. Without a value: the server does not say.
+std::optional<std::string> DefaultRole(const model::Account& account);
 
 class PrivilegeReader {
  public:

@@ -3,13 +3,14 @@
 import contextlib
 import itertools
 import random
+import time
 
 import pymysql
 import pytest
 
-from account_server import PORT_OPTIONS, may, start_with_roles
+from account_server import PORT_OPTIONS, SEMISYNC_OPTIONS, held_grants, may, start_with_roles
 from hs import OK, find_words, refused, reply
-from server import is_mysql
+from server import is_mysql, wait_until
 
 DENIED = refused(3, "denied")
 ROUNDS = 150
@@ -126,3 +127,33 @@ def test_a_limit_of_statements_concerns_no_statement_of_the_library(make_server)
     sql.run("GRANT SELECT ON g.t TO outer_role")
     for client in (server.hs_rd(), server.hs_wr()):
         assert client.open_index(0, "g", "t", "", "id") == OK, "the port's account has its default role"
+
+
+@pytest.mark.mariadb("the default role is looked up by SQL there")
+def test_a_port_opens_with_its_role_as_soon_as_the_grant_tables_are_free(roles):
+    """Until then the library may be uninstalled."""
+    sql, locker = roles.sql(read_timeout=60), roles.sql()
+    sql.run("GRANT SELECT ON g.t TO outer_role")
+    sql.run("UNINSTALL SONAME 'rowsocket'")
+    locker.run("LOCK TABLES mysql.global_priv WRITE")
+    for number in (1, 2):
+        sql.run("INSTALL SONAME 'rowsocket'")
+        line = "handlersocket_user_wr: the server does not tell the account's rights now"
+        wait_until(lambda seen=number, line=line: roles.log().count(line) == seen, 30, "a look without an answer")
+        if number == 1:
+            sql.run("UNINSTALL SONAME 'rowsocket'")
+    locker.run("UNLOCK TABLES")
+    for client in (roles.hs_rd(), roles.hs_wr()):
+        assert client.open_index(0, "g", "t", "", "a") == OK
+
+
+@pytest.mark.mariadb("the default role is looked up by SQL there")
+def test_uninstall_waits_for_no_grant_that_a_port_waits_for(make_server):
+    """A GRANT that waits for a replica goes on locking the grant tables."""
+    server = start_with_roles(make_server(options=[*PORT_OPTIONS, *SEMISYNC_OPTIONS], start=False))
+    sql = server.sql(read_timeout=20)
+    sql.run("UNINSTALL SONAME 'rowsocket'")
+    with held_grants(server, "GRANT SELECT ON *.* TO reader@localhost"):
+        sql.run("INSTALL SONAME 'rowsocket'")
+        time.sleep(1)  # A worker's look has begun by then; nothing shows it.
+        sql.run("UNINSTALL SONAME 'rowsocket'")

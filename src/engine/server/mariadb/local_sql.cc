@@ -6,6 +6,10 @@ namespace rowsocket::engine::server {
 
 namespace {
 
+/// How long a statement waits for a statement that is writing to its tables. For a session that has
+/// locked them the server waits a second at most, because the THD has no connection.
+constexpr ulong kTableWaitS = 5;
+
 /// Makes the THD the current one of this thread, for one statement.
 class OnThisThread {
  public:
@@ -48,6 +52,8 @@ struct LocalSql::Connection {
     thd->variables.option_bits &= ~OPTION_BIN_LOG;
     thd->variables.sql_log_slow = false;
     thd->variables.max_statement_time = 0;  // The limit is meant for statements of clients.
+    // No KILL reaches the THD, and the server's shutdown and UNINSTALL wait for its statement.
+    thd->variables.lock_wait_timeout = kTableWaitS;
     thd->variables.wsrep_on = false;  // The statements are about this server alone, whatever the
                                       // state of its cluster.
     thd->query_cache_is_applicable = false;

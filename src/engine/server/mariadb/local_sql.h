@@ -20,8 +20,8 @@ class LocalSql {
   LocalSql(const LocalSql&) = delete;
   LocalSql& operator=(const LocalSql&) = delete;
 
-  /// Executes the statement. Returns the first value of its first row; none if it fails or has no
-  /// row.
+  /// Executes the statement, which waits for locks of tables for a few seconds. Returns the first
+  /// value of its first row; none if it fails or has no row, or if that value is NULL.
   std::optional<std::string> Value(const std::string& statement);
 
  private:

@@ -16,13 +16,14 @@ bool Find(const model::Account& account, Security_context* found, std::string* a
 
 }  // namespace
 
-bool HasAccount(const model::Account& account) {
+std::optional<bool> HasAccount(const model::Account& account) {
   Security_context found;
   std::string address;
   return Find(account, &found, &address);
 }
 
-std::string DefaultRole(const model::Account& account) {
+// MAX makes one row whatever there is, so that only a failure has no value.
+std::optional<std::string> DefaultRole(const model::Account& account) {
   const auto literal = [](const std::string& name) {
     constexpr char kDigits[] = "0123456789ABCDEF";
     std::string digits;
@@ -33,10 +34,10 @@ std::string DefaultRole(const model::Account& account) {
     return "CONVERT(X'" + digits + "' USING utf8mb3)";
   };
   LocalSql sql;
-  return sql
-      .Value("SELECT JSON_VALUE(Priv, '$.default_role') FROM mysql.global_priv WHERE User = " +
-             literal(account.user()) + " AND LOWER(Host) = LOWER(" + literal(account.host()) + ")")
-      .value_or("");
+  return sql.Value(
+      "SELECT IFNULL(MAX(JSON_VALUE(Priv, '$.default_role')), '') FROM mysql.global_priv"
+      " WHERE User = " +
+      literal(account.user()) + " AND LOWER(Host) = LOWER(" + literal(account.host()) + ")");
 }
 
 bool PrivilegeReader::MayHaveChanged() { return true; }

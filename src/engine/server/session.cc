@@ -444,7 +444,8 @@ void ServerSession::CreateThdAnew() {
       thd_.Create();
       return;
     } catch (const std::bad_alloc&) {
-      if (thd_.get() != nullptr) return;
+      // A THD that has not become a session entirely might, for example, wait for locks.
+      thd_.Destroy();
       std::this_thread::sleep_for(kNoMemoryPause);
     }
   }

@@ -73,7 +73,8 @@ class Daemon::Running {
                  "_audit has no effect: this server tells no plugin of its tables");
     }
     if (settings.auth_threads != 0 && !StartLogins(settings, error)) return false;
-    account_limits_ = std::make_unique<exec::AccountLimits>(*settings.account_limits);
+    if (!settings.ports.empty())
+      account_limits_ = std::make_unique<exec::AccountLimits>(*settings.account_limits);
     for (const PortPlan& plan : settings.ports) {
       if (!StartPort(plan, error)) return false;
     }

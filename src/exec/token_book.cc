@@ -1,5 +1,7 @@
 #include "exec/token_book.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -32,6 +34,19 @@ std::atomic<uint64_t> purge_lost_s{kNeverSeconds};
 bool PurgePauses(uint64_t now_s) {
   const uint64_t lost_s = purge_lost_s.load(std::memory_order_relaxed);
   return lost_s != kNeverSeconds && now_s - lost_s < model::kTokenPurgePauseS;
+}
+
+uint64_t CalendarSeconds() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(since_1970).count());
+}
+
+/// The seconds since the machine's start, with those for which it was suspended.
+uint64_t RunningSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec);
 }
 
 enum Column : uint32_t { kRequest, kAnswer, kCreated };
@@ -169,6 +184,18 @@ std::string_view NameOf(TokenState state) {
   return state == TokenState::kDone ? "done" : state == TokenState::kUnknown ? "unknown" : "never";
 }
 
+CalendarWatch::CalendarWatch()
+    : ahead_s_(static_cast<int64_t>(CalendarSeconds()) - static_cast<int64_t>(RunningSeconds())) {}
+
+// The jump is noted first: a thread that finds the calendar no longer gaining finds the jump.
+uint64_t CalendarWatch::SecondsSinceJump(uint64_t calendar_s, uint64_t running_s) {
+  const int64_t ahead_s = static_cast<int64_t>(calendar_s) - static_cast<int64_t>(running_s);
+  if (ahead_s - ahead_s_.load() > model::kCalendarJumpS) jumped_s_.store(running_s);
+  ahead_s_.store(ahead_s);
+  const uint64_t jumped_s = jumped_s_.load();
+  return jumped_s == kNoJump ? kNoJump : running_s - std::min(running_s, jumped_s);
+}
+
 void TokenBook::KeepFor(uint32_t ttl_s) {
   uint32_t longest_s = rows_kept_s.load(std::memory_order_relaxed);
   while (longest_s < ttl_s &&
@@ -201,15 +228,14 @@ TokenedRequest* TokenBook::Describe(Value token, std::string_view identity, base
 }
 
 uint64_t TokenBook::NowSeconds() const {
-  if (settings_.now_s) return settings_.now_s();
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(since_1970).count());
+  return settings_.now_s ? settings_.now_s() : CalendarSeconds();
 }
 
 // A clock that is wrong may be near 1970: nothing has expired then.
-uint64_t TokenBook::ExpiredBefore(uint64_t now_s) const {
-  return now_s - std::min<uint64_t>(now_s, settings_.ttl_s);
+uint64_t TokenBook::ExpiredBefore(uint64_t now_s, uint32_t ttl_s) const {
+  const uint64_t running_s = settings_.running_s ? settings_.running_s() : RunningSeconds();
+  if (settings_.calendar->SecondsSinceJump(now_s, running_s) < ttl_s) return 0;
+  return now_s - std::min<uint64_t>(now_s, ttl_s);
 }
 
 engine::Outcome TokenBook::Execute(const TokenedRequest& request, engine::Session& session,
@@ -336,8 +362,7 @@ engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& 
 
 engine::Outcome TokenBook::Purge(engine::Session& session) const {
   const uint32_t kept_s = std::max(settings_.ttl_s, rows_kept_s.load(std::memory_order_relaxed));
-  const uint64_t now_s = NowSeconds();
-  const std::string oldest_s = std::to_string(now_s - std::min<uint64_t>(now_s, kept_s));
+  const std::string oldest_s = std::to_string(ExpiredBefore(NowSeconds(), kept_s));
   const Value key{std::string_view(oldest_s)};
   model::Request request;
   request.find.op = model::CompareOp::kLt;

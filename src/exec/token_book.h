@@ -12,7 +12,8 @@
 // waits for locks removes none, and no session does for kTokenPurgePauseS seconds after a lock on
 // an old token has cost a transaction. A token counts as new when it is older than the plugin's own
 // settings say; its row stays for the longest time that any plugin has asked for (KeepFor), because
-// the plugins share the table.
+// the plugins share the table. If the calendar jumps forward while the server runs, nothing expires
+// until tokens that were kept before the jump have really become that old (CalendarWatch).
 //
 // Threads: const functions from any, all else from the connection's worker.
 // Lifetime: as the connection.
@@ -22,6 +23,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,10 +41,34 @@
 
 namespace rowsocket::exec {
 
+/// Notices that the calendar has jumped forward, as the clock of a machine that gets a wrong time
+/// does. By such a calendar, tokens that were kept before would have expired, and requests that are
+/// sent again would take effect again, also when the calendar has been put right.
+///
+/// Threads: any.
+class CalendarWatch {
+ public:
+  CalendarWatch();
+
+  /// The seconds since the last jump, or UINT64_MAX if none was noticed. `calendar_s` and
+  /// `running_s`: what the calendar says now, and a clock that nobody sets.
+  uint64_t SecondsSinceJump(uint64_t calendar_s, uint64_t running_s);
+
+ private:
+  static constexpr uint64_t kNoJump = UINT64_MAX;
+
+  std::atomic<int64_t> ahead_s_;             ///< How far the calendar was ahead of the other clock.
+  std::atomic<uint64_t> jumped_s_{kNoJump};  ///< The other clock's time of the last jump.
+};
+
 struct TokenSettings {
   uint32_t ttl_s = 86'400;  ///< How long a token and its answer count.
   /// The calendar's seconds since 1970; null: the system's clock.
   std::function<uint64_t()> now_s;
+  /// Seconds of a clock that nobody sets; null: those since the machine's start.
+  std::function<uint64_t()> running_s;
+  /// Shared by all copies of the settings.
+  std::shared_ptr<CalendarWatch> calendar = std::make_shared<CalendarWatch>();
 };
 
 enum class TokenState : uint8_t {
@@ -133,8 +160,9 @@ class TokenBook {
   engine::Outcome Fence(const TokenedRequest& request, engine::Session& session) const;
   uint64_t NowSeconds() const;
   /// The seconds since 1970 before which a token was kept that has expired `now_s` seconds after
-  /// 1970.
-  uint64_t ExpiredBefore(uint64_t now_s) const;
+  /// 1970, if a token counts for `ttl_s` seconds.
+  uint64_t ExpiredBefore(uint64_t now_s, uint32_t ttl_s) const;
+  uint64_t ExpiredBefore(uint64_t now_s) const { return ExpiredBefore(now_s, settings_.ttl_s); }
 
   const TokenSettings& settings_;
   std::array<std::shared_ptr<engine::Index>, 2> indexes_;  ///< By token; by age.

@@ -275,6 +275,9 @@ inline constexpr uint64_t kTokensPurgedAtOnce = 2;
 /// Seconds for which no expired token is removed after another session's lock on such a token has
 /// cost a transaction.
 inline constexpr uint64_t kTokenPurgePauseS = 10;
+/// If the calendar gains more seconds than this on a clock that nobody sets, it has jumped forward:
+/// no token expires for as long as tokens count.
+inline constexpr int64_t kCalendarJumpS = 60;
 
 // memcached and RESP: what one command reads.
 

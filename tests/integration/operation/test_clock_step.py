@@ -6,9 +6,9 @@ import pytest
 import mc
 import resp
 from doctor import finds_nothing
-from hs import counted
+from hs import OK, counted, find_words
 from mc_tables import Container
-from server import wait_until
+from server import run_packaged, wait_until
 from step_clock import StepClock
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
@@ -54,3 +54,26 @@ def test_a_step_of_the_calendar_is_no_time_that_passes(make_server, tmp_path, st
     # It is rounded up to a second where it is stored, and again where it is told.
     assert kept.startswith(b"HD t") and 0 < int(kept[4:]) <= 1001
     finds_nothing(server)
+
+
+def test_a_step_forward_makes_no_token_expire(make_server, tmp_path):
+    """Neither while the time of day is wrong, nor when it has been put right."""
+    clock = StepClock(tmp_path)
+    server = make_server(options=["--handlersocket-tokens=ON", "--handlersocket-token-ttl=1800"], environment=clock.environment)
+    sql = server.sql()
+    run_packaged(sql, "rowsocket_tokens.sql")
+    sql.run("CREATE DATABASE shop")
+    sql.run("CREATE TABLE shop.stock (id INT PRIMARY KEY, stock INT NOT NULL) ENGINE=InnoDB")
+    sql.run("INSERT INTO shop.stock VALUES (1, 100)")
+    client = server.hs_wr()
+    assert client.open_index(0, "shop", "stock", "PRIMARY", "stock") == OK
+
+    def take(token):
+        assert client.request("T", token, *find_words(0, "=", [1], 1, 0, mod=["-", 1])) == counted(1)
+        return int(sql.value("SELECT stock FROM shop.stock"))
+    assert take("a") == 99
+    for step_s in (HOUR_S, 0):
+        before = int(sql.value("SELECT UNIX_TIMESTAMP()"))
+        clock.step(step_s)
+        wait_until(lambda now=before: abs(int(sql.value("SELECT UNIX_TIMESTAMP()")) - now) > LONG_S, what="the new time")
+        assert [take("a"), take(f"b{step_s}"), take("a")] == [99, 98, 98] if step_s else [98, 97, 97]

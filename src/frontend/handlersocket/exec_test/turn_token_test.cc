@@ -131,6 +131,36 @@ TEST_F(TurnTokenTest, NothingHasExpiredWhereTheClockIsNear1970) {
   EXPECT_EQ(2u, store_.RowCount(kTokens));
 }
 
+// The time of day jumps forward, and is put right later. The tokens' time is 100 seconds.
+TEST_F(TurnTokenTest, JumpOfTheCalendarMakesNoTokenExpire) {
+  uint64_t now_s = 5000, running_s = 40;
+  settings_.tokens.now_s = [&now_s] { return now_s; };
+  settings_.tokens.running_s = [&running_s] { return running_s; };
+  MakeTokens({{"old", "another", "0\t1\n", "1"}});
+  Peer& peer = Connect();
+  const auto take = [&](const std::string& token) {
+    SendTokened(peer, "T\t" + token + "\t0\t=\t1\t1\t1\t0\t-\t0\t1\n");
+    Run();
+    EXPECT_EQ("0\t1\t1\n", peer.TakeReplies());
+    NextTurn();
+    return store_.Dump(kTable).substr(0, 4);
+  };
+  EXPECT_EQ("1,9;", take("a"));
+  EXPECT_EQ(1u, store_.RowCount(kTokens)) << "the old token has been removed";
+  now_s += 200;
+  running_s += 1;
+  EXPECT_EQ("1,9;", take("a"));
+  EXPECT_EQ("1,8;", take("b"));
+  EXPECT_EQ(2u, store_.RowCount(kTokens));
+  now_s -= 190;
+  running_s += 10;
+  EXPECT_EQ("1,8;", take("a"));
+  // By now the first token is as old as it may become, whatever the calendar said meanwhile.
+  now_s += 91;
+  running_s += 91;
+  EXPECT_EQ("1,7;", take("a"));
+}
+
 // innodb_rollback_on_timeout: the lock of another session on an expired token takes the turn back.
 TEST_F(TurnTokenTest, LockOfAnExpiredTokenCostsOneTurnNowAndThen) {
   uint64_t now_s = 9000;  // Other tests are not this late.

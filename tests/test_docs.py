@@ -52,7 +52,7 @@ def quickstart_folder(cache):
 
 
 def test_documents_say_what_the_code_says():
-    run("scripts/check-docs")
+    run("scripts/check-tree")
 
 
 def test_protocols_share_no_name():

@@ -1,4 +1,4 @@
-"""Finds commits that the documents name but the history does not have, for scripts/check-docs."""
+"""Finds commits that the documents name but the history does not have, for scripts/check-tree."""
 import re
 import subprocess
 

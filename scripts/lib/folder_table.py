@@ -1,4 +1,4 @@
-"""Finds where the table of folders in docs/ARCHITECTURE.md differs from the code, for scripts/check-docs."""
+"""Finds where the table of folders in docs/ARCHITECTURE.md differs from the code, for scripts/check-tree."""
 import re
 
 # Words for what a folder may see besides other folders.

@@ -1,4 +1,4 @@
-"""Finds the lines of a document that are too long to be read in a diff, for scripts/check-docs."""
+"""Finds the lines of a document that are too long to be read in a diff, for scripts/check-tree."""
 import re
 
 CHARACTERS_MAX = 120

@@ -14,7 +14,7 @@
 //   #endif
 //   }
 //
-// No other file asks for the server's version (scripts/check-docs). Included only by api.h, after
+// No other file asks for the server's version (scripts/check-tree). Included only by api.h, after
 // the server's headers.
 #pragma once
 

@@ -53,7 +53,7 @@ inline bool MayReadAll(THD* thd, const std::string& schema) {
 
 /// The number tells the server whether its dictionary has the table's present columns: a server
 /// that starts with another number stores the columns anew. Count it up with each change of the
-/// columns. The comment after it has the digest of the columns, by which scripts/check-docs notices
+/// columns. The comment after it has the digest of the columns, by which scripts/check-tree notices
 /// a change.
 inline constexpr unsigned kColumnsVersion = 0x0104;  // 0x0104: 7dac1b59
 

@@ -90,7 +90,8 @@ over_resp() {
 }
 [[ $(over_resp "HGET test.user:101 user_name") == "Yukari Takeba" && $(over_resp "SET k v EX 9") == +OK ]] ||
   fail "the RESP port does not serve what rowsocket-setup grants"
-[[ $(over_resp "HGET mysql.user:1 x") == "-NOPERM "* ]] || fail "the RESP port serves more than rowsocket-setup grants"
+[[ $(over_resp "HGET innodb_memcache.containers:user db_schema") == "-NOPERM "* ]] ||
+  fail "the RESP port serves more than rowsocket-setup grants"
 mariadb -e "UPDATE innodb_memcache.containers SET value_columns = 'user_name' WHERE name = 'user'"
 quietly rowsocket-setup --example
 [[ $(mariadb -Ne "SELECT value_columns FROM innodb_memcache.containers WHERE name = 'user'") == user_name ]] ||

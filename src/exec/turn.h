@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random_seed.h"
 #include "engine/session.h"
 #include "exec/commit_board.h"
 #include "exec/frontend.h"
@@ -310,7 +311,7 @@ class Turn {
   bool was_conflict_ = false;  ///< The last attempt was lost to another node of the cluster.
   int64_t conflict_ms_max_ = model::kConflictRetryMsMax;
   int64_t pause_us_max_ = kFirstPauseUs;
-  std::minstd_rand random_{std::random_device()()};
+  std::minstd_rand random_{static_cast<std::minstd_rand::result_type>(base::RandomSeed())};
   bool is_full_ = false;
   uint32_t executed_ = 0;  ///< Executions of items in this turn.
   size_t reply_bytes_ = 0;

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/clock.h"
+#include "base/random_seed.h"
 
 namespace rowsocket::frontend {
 
@@ -15,7 +16,7 @@ namespace {
 
 std::string RandomHex(size_t digits) {
   constexpr char kDigits[] = "0123456789abcdef";
-  std::random_device random;
+  std::mt19937_64 random{base::RandomSeed()};
   std::string text;
   while (text.size() < digits) text.push_back(kDigits[random() & 15]);
   return text;

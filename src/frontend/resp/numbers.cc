@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/random_seed.h"
+
 namespace rowsocket::frontend {
 
 namespace {
@@ -172,7 +174,7 @@ size_t DecimalsOf(std::string_view decimal) {
 }
 
 uint64_t RandomNumber(uint64_t below) {
-  thread_local std::mt19937_64 random{std::random_device{}()};
+  thread_local std::mt19937_64 random{base::RandomSeed()};
   return std::uniform_int_distribution<uint64_t>(0, below - 1)(random);
 }
 

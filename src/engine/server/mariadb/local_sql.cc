@@ -82,7 +82,10 @@ LocalSql::~LocalSql() = default;
 std::optional<std::string> LocalSql::Value(const std::string& statement) {
   const base::MutexLock lock(mutex_);
   if (connection_ == nullptr) connection_ = std::make_unique<Connection>();
-  if (!connection_->is_open) return std::nullopt;
+  if (!connection_->is_open) {
+    connection_.reset();  // So the next statement tries again to open one.
+    return std::nullopt;
+  }
   THD* const thd = connection_->thd;
   MYSQL* const mysql = &connection_->mysql;
   const OnThisThread on_this_thread(thd);

@@ -187,6 +187,11 @@ std::string_view NameOf(TokenState state) {
 CalendarWatch::CalendarWatch()
     : ahead_s_(static_cast<int64_t>(CalendarSeconds()) - static_cast<int64_t>(RunningSeconds())) {}
 
+const std::shared_ptr<CalendarWatch>& CalendarWatch::OfLibrary() {
+  static const auto watch = std::make_shared<CalendarWatch>();
+  return watch;
+}
+
 // The jump is noted first: a thread that finds the calendar no longer gaining finds the jump.
 uint64_t CalendarWatch::SecondsSinceJump(uint64_t calendar_s, uint64_t running_s) {
   const int64_t ahead_s = static_cast<int64_t>(calendar_s) - static_cast<int64_t>(running_s);

@@ -43,12 +43,17 @@ namespace rowsocket::exec {
 
 /// Notices that the calendar has jumped forward, as the clock of a machine that gets a wrong time
 /// does. By such a calendar, tokens that were kept before would have expired, and requests that are
-/// sent again would take effect again, also when the calendar has been put right.
+/// sent again would take effect again, also when the calendar has been put right. A reload of the
+/// library forgets the jump.
 ///
 /// Threads: any.
 class CalendarWatch {
  public:
   CalendarWatch();
+
+  /// The watch of this library, made at the first call. All plugins share it as they share the
+  /// table of tokens: a plugin that starts after a jump must not take the calendar for right.
+  static const std::shared_ptr<CalendarWatch>& OfLibrary();
 
   /// The seconds since the last jump, or UINT64_MAX if none was noticed. `calendar_s` and
   /// `running_s`: what the calendar says now, and a clock that nobody sets.
@@ -67,8 +72,8 @@ struct TokenSettings {
   std::function<uint64_t()> now_s;
   /// Seconds of a clock that nobody sets; null: those since the machine's start.
   std::function<uint64_t()> running_s;
-  /// Shared by all copies of the settings.
-  std::shared_ptr<CalendarWatch> calendar = std::make_shared<CalendarWatch>();
+  /// Tests with clocks of their own have a watch of their own.
+  std::shared_ptr<CalendarWatch> calendar = CalendarWatch::OfLibrary();
 };
 
 enum class TokenState : uint8_t {

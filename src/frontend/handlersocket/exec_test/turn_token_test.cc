@@ -14,6 +14,7 @@ class TurnTokenTest : public TurnFixture {
     settings_.serves_tokens = true;
     settings_.tokens.ttl_s = 100;
     settings_.tokens.now_s = [] { return uint64_t{5000}; };
+    settings_.tokens.calendar = std::make_shared<CalendarWatch>();
     MakeTokens({});
   }
 
@@ -159,6 +160,10 @@ TEST_F(TurnTokenTest, JumpOfTheCalendarMakesNoTokenExpire) {
   now_s += 91;
   running_s += 91;
   EXPECT_EQ("1,7;", take("a"));
+}
+
+TEST_F(TurnTokenTest, PluginThatStartsAfterAJumpKnowsOfIt) {
+  EXPECT_EQ(TokenSettings().calendar, TokenSettings().calendar);
 }
 
 // innodb_rollback_on_timeout: the lock of another session on an expired token takes the turn back.

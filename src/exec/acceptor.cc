@@ -11,7 +11,7 @@ namespace {
 
 /// Connections that one event brings at most: a flood of them must not keep the others waiting.
 constexpr unsigned kAcceptsPerEventMax = 64;
-/// How long a listener rests when the process has no file descriptor left.
+/// How long a listener rests when no connection can be taken.
 constexpr int64_t kAcceptPauseMs = 100;
 
 }  // namespace
@@ -41,9 +41,7 @@ void Acceptor::Accept(net::Listener& listener) {
     if (accepted.status == Status::kTransient) continue;
     if (accepted.status == Status::kNone) return;
     if (accepted.status != Status::kAccepted) {
-      clients_.CountRefused(
-          accepted.status == Status::kOutOfFds ? Refusal::kNoDescriptor : Refusal::kNotAccepted,
-          accepted.error);
+      clients_.CountRefused(WhyNotAccepted(accepted.error), accepted.error);
       return Pause();
     }
     // The kernel gives the lowest free number, so a number this high means that all lower ones are

@@ -2,7 +2,7 @@
 //
 // Flow: Listen -> the loop says that a listener is ready: Accept -> WorkerContext::assign
 // Threads: the worker's.
-// Errors: if the process has no file descriptor left, or the kernel refuses to watch another
+// Errors: if there is no file descriptor or memory left, or the kernel refuses to watch another
 // socket, the listeners rest for a moment.
 #pragma once
 

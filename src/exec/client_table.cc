@@ -295,6 +295,8 @@ std::string ClientTable::WhyRefused(Refusal refusal, int error) const {
       return "out of memory";
     case Refusal::kNoDescriptor:
       return "no file descriptor left; raise open_files_limit";
+    case Refusal::kNoMachineFile:
+      return "all files that the machine may open are in use; raise fs.file-max";
     case Refusal::kDescriptorsMax:
       return "all of the file descriptors for connections are in use; raise open_files_limit";
     case Refusal::kNotAccepted:

@@ -223,7 +223,7 @@ Listener::Accepted Listener::Accept() const {
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
-      return {AcceptStatus::kOutOfFds, {}, error};
+      return {AcceptStatus::kNoResources, {}, error};
     case EBADF:
     case EINVAL:
     case ENOTSOCK:

@@ -28,12 +28,12 @@ struct ListenOptions {
 class Listener {
  public:
   enum class AcceptStatus : uint8_t {
-    kAccepted,   ///< The accepted connection is in `fd`.
-    kNone,       ///< No connection waits.
-    kTransient,  ///< A connection went away or failed; another connection may wait: try again.
-    kOutOfFds,   ///< No file descriptor or memory: take the listener out of the event loop for a
-                 ///< while (it stays readable and would keep the loop spinning).
-    kBroken,     ///< The listener itself is unusable: take it out of the event loop for good.
+    kAccepted,     ///< The accepted connection is in `fd`.
+    kNone,         ///< No connection waits.
+    kTransient,    ///< A connection went away or failed; another connection may wait: try again.
+    kNoResources,  ///< No file descriptor or memory, as `error` says: take the listener out of the
+                   ///< event loop for a while (it stays readable and would keep the loop spinning).
+    kBroken,       ///< The listener itself is unusable: take it out of the event loop for good.
   };
   struct Accepted {
     AcceptStatus status;

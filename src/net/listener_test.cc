@@ -212,7 +212,7 @@ TEST(Listener, OutOfFileDescriptorsIsTold) {
   const auto refused = listener->Accept();
   ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &before));
 
-  EXPECT_EQ(Status::kOutOfFds, refused.status);
+  EXPECT_EQ(Status::kNoResources, refused.status);
   EXPECT_EQ(EMFILE, refused.error);
   EXPECT_EQ(Status::kAccepted,
             listener->Accept().status);  // the connection has waited in the queue

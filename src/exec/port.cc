@@ -9,12 +9,17 @@ namespace rowsocket::exec {
 
 namespace {
 
-std::string CannotStart(int error, const std::string& workers_variable) {
-  const char* const instead = error == EMFILE   ? "raise open_files_limit, or "
-                              : error == EAGAIN ? "allow the server more threads, or "
-                                                : "";
-  return "cannot start a worker thread (" + std::generic_category().message(error) +
-         "): " + instead + "lower " + workers_variable;
+/// Why a thread cannot be started: `begin`, the reason, and what helps. `workers_variable`: the
+/// variable that says how many such threads there are; empty: there is one.
+std::string CannotStart(const std::string& begin, int error, const std::string& workers_variable) {
+  std::string advice = error == EMFILE   ? "raise open_files_limit"
+                       : error == EAGAIN ? "allow the server more threads"
+                                         : "";
+  if (!workers_variable.empty()) {
+    advice += (advice.empty() ? "lower " : ", or lower ") + workers_variable;
+  }
+  return begin + std::generic_category().message(error) + ")" + (advice.empty() ? "" : ": ") +
+         advice;
 }
 
 }  // namespace
@@ -49,13 +54,13 @@ bool Port::Start(std::string* error) {
   if (!listeners) return false;
   listeners_ = std::move(*listeners);
   if (handshake_thread_ != nullptr && !handshake_thread_->Start()) {
-    *error = CannotStart(errno, settings_.workers_variable);
+    *error = CannotStart("cannot start a thread for TLS handshakes (", errno, "");
     return false;
   }
   MakeWorkers();
   for (auto& worker : workers_) {
     if (!worker->Start()) {
-      *error = CannotStart(errno, settings_.workers_variable);
+      *error = CannotStart("cannot start a worker thread (", errno, settings_.workers_variable);
       return false;
     }
   }

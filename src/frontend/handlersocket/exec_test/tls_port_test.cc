@@ -1,6 +1,10 @@
 // A port that offers TLS: the hand-over of connections between workers and the handshake thread,
 // and its limits.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdio>
 #include <thread>
 
 #include "base/clock.h"
@@ -103,6 +107,24 @@ TEST_F(TlsPortTest, PlainClientsAreRefusedWhereTlsIsRequired) {
   auto client = Connect();
   ASSERT_TRUE(client->Handshake());
   EXPECT_EQ("0\t1", client->Ask(kOpenIdV));
+}
+
+// However many workers there are, one thread does the handshakes.
+TEST_F(TlsPortTest, MissingHandshakeThreadIsNotBlamedOnTheNumberOfWorkers) {
+  const auto start_without_threads = [this] {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_NPROC, &none);
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+    Port port(
+        server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
+        [] { return nullptr; }, [](const std::string&) {});
+    std::string error;
+    const bool started = port.Start(&error);
+    fputs(error.c_str(), stderr);
+    _exit(started ? 2 : 0);
+  };
+  EXPECT_EXIT(start_without_threads(), ::testing::ExitedWithCode(0),
+              "cannot start a thread for TLS handshakes .*: allow the server more threads$");
 }
 
 TEST_F(TlsPortTest, BytesAfterTheHandshakeAreNotLost) {

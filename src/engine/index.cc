@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/mutex.h"
 #include "base/sip_hash.h"
@@ -63,14 +64,19 @@ struct IndexRegistry::State {
     uint64_t serial = 0;
   };
 
-  uint32_t TakeId() REQUIRES(mutex) {
+  /// The id of the next index. Reserves the memory in which Release gives it back.
+  uint32_t NextId() REQUIRES(mutex) {
+    if (!free_ids.empty()) return free_ids.back();
+    free_ids.reserve(next_id + 1);
+    return next_id;
+  }
+  /// Takes the id that NextId has given. Needs no memory.
+  void TakeNextId() REQUIRES(mutex) {
     if (free_ids.empty()) {
-      free_ids.reserve(next_id + 1);  // So giving an id back needs no memory.
-      return next_id++;
+      ++next_id;
+    } else {
+      free_ids.pop_back();
     }
-    const uint32_t id = free_ids.back();
-    free_ids.pop_back();
-    return id;
   }
 
   // A newer object may have the names of the index that has gone.
@@ -92,20 +98,24 @@ struct IndexRegistry::State {
 
 IndexRegistry::IndexRegistry() : state_(std::make_shared<State>()) {}
 
+// Memory may run out anywhere: nothing is taken before the index is there to give it back.
 std::shared_ptr<Index> IndexRegistry::Get(const IndexNames& names) {
-  std::string key = KeyOf(names);
+  const std::string key = KeyOf(names);
   const base::MutexLock lock(state_->mutex);
-  State::Entry& entry = state_->by_names[key];
-  std::shared_ptr<Index> index = entry.index.lock();
-  if (index != nullptr) return index;
-  auto made = std::make_unique<Index>(names, state_->TakeId(), ++state_->last_serial);
-  const auto release = [state = state_, key = std::move(key)](const Index* last) {
+  const auto found = state_->by_names.find(key);
+  if (found != state_->by_names.end()) {
+    std::shared_ptr<Index> index = found->second.index.lock();
+    if (index != nullptr) return index;
+  }
+  auto made = std::make_unique<Index>(names, state_->NextId(), state_->last_serial + 1);
+  auto release = [state = state_, key = key](const Index* last) {
     state->Release(key, *last);
     delete last;
   };
-  index = std::shared_ptr<Index>(made.release(), release);
-  entry.index = index;
-  entry.serial = index->serial();
+  state_->TakeNextId();
+  ++state_->last_serial;
+  std::shared_ptr<Index> index(made.release(), std::move(release));
+  state_->by_names[key] = {index, index->serial()};
   return index;
 }
 

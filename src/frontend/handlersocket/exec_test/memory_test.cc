@@ -6,12 +6,15 @@
 #include <string>
 #include <thread>
 
+#include "engine/index.h"
 #include "exec/test_memory.h"
 #include "frontend/handlersocket/exec_test/test_port.h"
 #include "net/test_tls.h"
 
 namespace rowsocket::exec {
 namespace {
+
+constexpr long kRoundsMax = 10'000;
 
 class MemoryTest : public ::testing::Test {
  protected:
@@ -49,7 +52,7 @@ class MemoryTest : public ::testing::Test {
 TEST_F(MemoryTest, PortThatHasNoMemoryToStartCanBeStopped) {
   server_.settings.workers = 2;
   bool has_started = false;
-  for (long spare = 0; !has_started && spare < 10'000; ++spare) {
+  for (long spare = 0; !has_started && spare < kRoundsMax; ++spare) {
     Port port(server_.settings, server_.factory, server_.lane, server_.stats, server_.commits,
               server_.make_frontend, [](const std::string&) {});
     {
@@ -69,6 +72,26 @@ TEST_F(MemoryTest, PortThatHasNoMemoryToStartCanBeStopped) {
     port.Stop();
   }
   EXPECT_TRUE(has_started);
+}
+
+TEST(IndexMemoryTest, OpeningThatFailsTakesNoId) {
+  const engine::IndexNames names{std::string(40, 'd'), std::string(40, 't'), "PRIMARY", {"id"}, {}};
+  bool is_open = false;
+  for (long spare = 0; !is_open && spare < kRoundsMax; ++spare) {
+    engine::IndexRegistry registry;
+    {
+      const OutOfMemory out(spare);
+      std::thread opener([&] {
+        try {
+          is_open = registry.Get(names) != nullptr;
+        } catch (const std::bad_alloc&) {
+        }
+      });
+      opener.join();
+    }
+    EXPECT_EQ(0u, registry.Get(names)->id()) << spare;
+  }
+  EXPECT_TRUE(is_open);
 }
 
 TEST_F(MemoryTest, ConnectionsThatCannotBeTakenAreClosed) {

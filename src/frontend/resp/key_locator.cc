@@ -66,16 +66,16 @@ bool TellsItem(const RespCall& call) {
   }
 }
 
-/// Why the container's policies refuse a command; empty: they allow it.
-std::string_view RefusalByPolicy(const RespCall& call, bool writes,
-                                 const keyspace::Options& options) {
-  const bool gets = !writes || TellsItem(call);
-  if (gets && !options.get_refusal.empty()) return options.get_refusal;
-  if (!writes) return {};
-  return EffectOf(call) == RespEffect::kDelete ? options.delete_refusal : options.set_refusal;
-}
-
 }  // namespace
+
+std::string RefusalByPolicy(const RespCall& call, bool writes, const keyspace::Options& options) {
+  const auto refused = [](const std::string& why) { return why.empty() ? why : "NOPERM " + why; };
+  const bool gets = !writes || TellsItem(call);
+  if (gets && !options.get_refusal.empty()) return refused(options.get_refusal);
+  if (!writes) return {};
+  return refused(EffectOf(call) == RespEffect::kDelete ? options.delete_refusal
+                                                       : options.set_refusal);
+}
 
 // Clients leave a server that answers OFFLINE, whereas after TRYAGAIN they ask it again.
 bool RespKeyLocator::KnowsKeyspaces(std::string* error) const {
@@ -163,8 +163,8 @@ bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_vie
                                      : std::string("; the server's log says why")),
                 error);
   }
-  const std::string_view refusal = RefusalByPolicy(*call, writes, snapshot_->config.options);
-  if (!refusal.empty()) return Fail("NOPERM " + std::string(refusal), error);
+  const std::string refusal = RefusalByPolicy(*call, writes, snapshot_->config.options);
+  if (!refusal.empty()) return Fail(refusal, error);
   call->is_string = true;
   call->container = container;
   call->keyspaces = settings_.keyspaces;

@@ -61,6 +61,8 @@ class RespKeyLocator {
   std::shared_ptr<const keyspace::Snapshot> former_snapshot_;
 };
 
+/// The error of a command that the policies of containers do not allow; empty: they allow it.
+std::string RefusalByPolicy(const RespCall& call, bool writes, const keyspace::Options& options);
 /// Makes the key of the call a string of the store, whatever it seemed to be.
 void PutInStore(RespCall& call, base::Arena& arena);
 /// MGET: makes the key of a row absent, because it is no string.

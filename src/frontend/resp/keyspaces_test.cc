@@ -224,6 +224,8 @@ TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) 
       "return {consumed, ttl}' 1 e:b 3 60";
   const std::vector<std::pair<std::string, std::string>> needs = {
       {"GET i:a", "get"},
+      {"SCAN 0 MATCH i:*", "get"},
+      {"KEYS i:*", "get"},
       {"TTL i:a", "get"},
       {"MGET i:a i:b", "get"},
       {"SET i:a 1", "set"},
@@ -255,7 +257,8 @@ TEST_F(RespKeyspacesTest, ACommandThatTellsAnItemAndChangesItNeedsBothPolicies) 
       const std::string reply = Ask(command);
       EXPECT_FALSE(reply.starts_with("-NOSTORE ") || reply.starts_with("-NOTABLE ")) << reply;
       EXPECT_FALSE(reply.starts_with("-NOTSERVED ")) << command;
-      const bool is_refused = reply.starts_with("-NOPERM " + policy + "_policy of ");
+      const bool is_refused =
+          reply.starts_with("-NOPERM " + policy + "_policy of innodb_memcache.");
       EXPECT_EQ(policies.find(policy) != std::string::npos, is_refused) << command << reply;
     }
   }

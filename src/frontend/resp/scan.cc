@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/statements.h"
+#include "frontend/resp/key_locator.h"
 #include "frontend/resp/numbers.h"
 #include "frontend/resp/scanned_rows.h"
 #include "frontend/resp/store.h"
@@ -328,7 +329,8 @@ std::string_view LocateScan(std::string_view schema, const keyspace::Snapshot* k
     call->container = keyspace->container;
     const bool can_be_read = call->container != nullptr && call->container->usable();
     if (!can_be_read) return "NOSTORE the container of this prefix is not there, or is disabled";
-    if (!keyspaces->config.options.get_refusal.empty()) return "NOPERM get_policy of containers";
+    const std::string refusal = RefusalByPolicy(*call, /*writes=*/false, keyspaces->config.options);
+    if (!refusal.empty()) return arena.Copy(refusal);
     call->index = call->container->key_index.get();
     call->key.db = call->container->definition.db;
     call->key.table = call->container->definition.table;

@@ -203,6 +203,13 @@ def test_no_file_is_written_without_random_secrets(machine, bytes_had):
     assert not list(machine.config.iterdir())
 
 
+@pytest.mark.parametrize("end", ["exit 1", "kill -TERM $PPID"])
+def test_an_attempt_that_does_not_end_leaves_no_secrets(machine, end):
+    machine.put("bin/mv", f"#!/bin/sh\n{end}\n")
+    assert machine.run(machine.text_of("rowsocket-enable")).returncode == 1
+    assert not list(machine.config.iterdir())
+
+
 def test_an_unknown_option_writes_no_file(machine):
     done = machine.run(machine.text_of("rowsocket-enable"), "--of")
     assert done.returncode == 2 and "usage: rowsocket-enable" in done.stderr
@@ -231,7 +238,8 @@ def test_a_removal_and_an_installation_keep_the_secrets(machine):
 def test_a_purge_leaves_what_the_package_for_the_other_server_uses(machine, other):
     """After a change of servers the package for the first one may be left, removed and not purged."""
     kept = [machine.folder / path for path in ("etc/rowsocket/secrets", "var/lib/rowsocket/newer-server")]
-    own = [machine.config / name for name in ("rowsocket_setup.cnf", "rowsocket-load.cnf.removed")]
+    own = [machine.config / name for name in ("rowsocket_setup.cnf", "rowsocket-load.cnf.removed",
+                                             "rowsocket-load.cnf.partial")]
     for file in kept + own:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")

@@ -11,7 +11,7 @@ namespace {
 enum class Has : uint8_t { kNo, kMaybe, kYes };
 
 /// The meaning of an opcode, and the parts of its request.
-struct Shape {
+struct OpcodeParts {
   Opcode opcode;
   Verb verb;
   uint8_t extras_bytes;
@@ -25,7 +25,7 @@ constexpr uint8_t kStoreExtras = 8;        ///< Client flags, exptime.
 constexpr uint8_t kArithmeticExtras = 20;  ///< Delta, initial, exptime.
 constexpr uint8_t kExptimeExtras = 4;
 
-constexpr Shape kShapes[] = {
+constexpr OpcodeParts kOpcodes[] = {
     {Opcode::kGet, Verb::kGet, 0, Has::kYes},
     {Opcode::kGetQ, Verb::kGet, 0, Has::kYes, false, true},
     {Opcode::kGetK, Verb::kGet, 0, Has::kYes, false, false, true},
@@ -61,21 +61,21 @@ constexpr Shape kShapes[] = {
     {Opcode::kQuitQ, Verb::kQuit, 0, Has::kNo, false, true},
 };
 
-const Shape* ShapeOf(uint8_t opcode) {
-  for (const Shape& shape : kShapes) {
-    if (static_cast<uint8_t>(shape.opcode) == opcode) return &shape;
+const OpcodeParts* PartsOf(uint8_t opcode) {
+  for (const OpcodeParts& parts : kOpcodes) {
+    if (static_cast<uint8_t>(parts.opcode) == opcode) return &parts;
   }
   return nullptr;
 }
 
-bool IsShaped(const BinaryHeader& header, const Shape& shape, uint32_t value_bytes) {
+bool HasParts(const BinaryHeader& header, const OpcodeParts& parts, uint32_t value_bytes) {
   // A client may leave the delay of flush out.
-  const bool extras_fit = header.extras_bytes == shape.extras_bytes ||
-                          (shape.verb == Verb::kFlushAll && header.extras_bytes == 0);
+  const bool extras_fit = header.extras_bytes == parts.extras_bytes ||
+                          (parts.verb == Verb::kFlushAll && header.extras_bytes == 0);
   if (!extras_fit) return false;
-  if (shape.key == Has::kNo && header.key_bytes != 0) return false;
-  if (shape.key == Has::kYes && header.key_bytes == 0) return false;
-  return shape.has_value || value_bytes == 0;
+  if (parts.key == Has::kNo && header.key_bytes != 0) return false;
+  if (parts.key == Has::kYes && header.key_bytes == 0) return false;
+  return parts.has_value || value_bytes == 0;
 }
 
 bool Fail(Error error, bool closes, Command* command) {
@@ -135,16 +135,16 @@ bool StartBinary(const BinaryHeader& header, const model::Limits& limits, Comman
   if (header.key_bytes > model::kMemcachedKeyBytesMax) {
     return Fail(Error::kBadArguments, true, command);
   }
-  const Shape* const shape = ShapeOf(header.opcode);
-  if (shape == nullptr) return Fail(Error::kUnknownOpcode, false, command);
+  const OpcodeParts* const parts = PartsOf(header.opcode);
+  if (parts == nullptr) return Fail(Error::kUnknownOpcode, false, command);
   const uint32_t value_bytes = header.body_bytes - front_bytes;
-  if (!IsShaped(header, *shape, value_bytes)) return Fail(Error::kBadArguments, true, command);
-  command->verb = shape->verb;
-  command->quiet = shape->quiet;
-  command->returns_key = shape->returns_key;
-  command->returns_value = shape->verb == Verb::kGet || shape->verb == Verb::kGat;
+  if (!HasParts(header, *parts, value_bytes)) return Fail(Error::kBadArguments, true, command);
+  command->verb = parts->verb;
+  command->quiet = parts->quiet;
+  command->returns_key = parts->returns_key;
+  command->returns_value = parts->verb == Verb::kGet || parts->verb == Verb::kGat;
   command->returns_cas = true;
-  command->closes = shape->verb == Verb::kQuit;
+  command->closes = parts->verb == Verb::kQuit;
   if (value_bytes > limits.item_bytes_max) return Fail(Error::kTooLarge, false, command);
   return true;
 }

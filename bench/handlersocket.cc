@@ -85,23 +85,23 @@ class Base : public Workload {
   KeyChooser chooser_;
 };
 
+enum class FindKind : uint8_t { kOne, kIn, kRange, kGroup };
+
 /// hs-get, hs-secondary, hs-in, hs-range, hs-find-group: rows whose content is known.
 class Find : public Base {
  public:
-  enum class Shape : uint8_t { kOne, kIn, kRange, kGroup };
-
-  Find(const Options& options, Shared* shared, uint64_t seed, Shape shape)
-      : Base(options, shared, seed), shape_(shape), count_(Count(options, shape)) {
+  Find(const Options& options, Shared* shared, uint64_t seed, FindKind kind)
+      : Base(options, shared, seed), kind_(kind), count_(Count(options, kind)) {
     const std::string n = std::to_string(count_);
-    if (shape_ == Shape::kOne) prefix_ = std::string(1, kFindId) + "\t=\t1\t";
-    if (shape_ == Shape::kIn) {
+    if (kind_ == FindKind::kOne) prefix_ = std::string(1, kFindId) + "\t=\t1\t";
+    if (kind_ == FindKind::kIn) {
       prefix_ = std::string(1, kFindId) + "\t=\t1\t\t" + n + "\t0\t@\t0\t" + n;
     }
-    if (shape_ == Shape::kRange) {
+    if (kind_ == FindKind::kRange) {
       prefix_ = std::string(1, kFindId) + "\t>=\t1\t";
       suffix_ = "\t" + n + "\t0";
     }
-    if (shape_ == Shape::kGroup) prefix_ = "G\t" + n;
+    if (kind_ == FindKind::kGroup) prefix_ = "G\t" + n;
     head_ = "0\t" + std::to_string(options.columns.size());
     expected_.resize(head_.size() + count_ * (JoinedBytesMax(options.values) + 1));
   }
@@ -110,16 +110,18 @@ class Find : public Base {
     return prefix_.size() + suffix_.size() + 1 +
            KeysPerRequest() * (options_.key.MaxBytes() + kGroupLine.size());
   }
-  size_t KeysPerRequest() const override { return shape_ == Shape::kIn || is_group() ? count_ : 1; }
+  size_t KeysPerRequest() const override {
+    return kind_ == FindKind::kIn || is_group() ? count_ : 1;
+  }
   size_t LinesPerReply() const override { return is_group() ? 1 + count_ : 1; }
 
   char* Build(char* at, Sent* sent, uint64_t* keys) override {
     at = WriteText(at, prefix_);
     for (size_t i = 0; i < KeysPerRequest(); ++i) {
       keys[i] = chooser_.Next();
-      if (shape_ == Shape::kIn) *at++ = '\t';
+      if (kind_ == FindKind::kIn) *at++ = '\t';
       if (is_group()) at = WriteText(at, kGroupLine);
-      if (shape_ == Shape::kRange) keys[i] = std::min(keys[i], options_.rows - count_ + 1);
+      if (kind_ == FindKind::kRange) keys[i] = std::min(keys[i], options_.rows - count_ + 1);
       at = options_.key.Write(at, keys[i], 0);
     }
     sent->key = keys[0];
@@ -135,7 +137,7 @@ class Find : public Base {
     if (line.bytes == 0) return {};
     char* end = WriteText(expected_.data(), head_);
     for (size_t i = 0; i < count_; ++i) {
-      end = WriteRow(end, shape_ == Shape::kRange ? keys[0] + i : keys[i]);
+      end = WriteRow(end, kind_ == FindKind::kRange ? keys[0] + i : keys[i]);
     }
     const std::string_view expected(expected_.data(), static_cast<size_t>(end - expected_.data()));
     return Equal(line, expected, static_cast<uint32_t>(count_));
@@ -146,10 +148,10 @@ class Find : public Base {
   static constexpr std::string_view kGroupLine = "\nR\t0\t=\t1\t";
   static_assert(kGroupLine[3] == kFindId);
 
-  bool is_group() const { return shape_ == Shape::kGroup; }
-  static size_t Count(const Options& options, Shape shape) {
-    if (shape == Shape::kOne) return 1;
-    return shape == Shape::kRange ? options.limit : options.batch;
+  bool is_group() const { return kind_ == FindKind::kGroup; }
+  static size_t Count(const Options& options, FindKind kind) {
+    if (kind == FindKind::kOne) return 1;
+    return kind == FindKind::kRange ? options.limit : options.batch;
   }
 
   char* WriteRow(char* at, uint64_t key) const {
@@ -180,7 +182,7 @@ class Find : public Base {
     AppendOpen(kFindId, options_.index, Join(options_.columns), "", hello);
   }
 
-  const Shape shape_;
+  const FindKind kind_;
   const size_t count_;
   std::string prefix_;
   std::string suffix_;
@@ -389,7 +391,7 @@ class Mixed : public Workload {
   Mixed(const Options& options, Shared* shared, uint64_t seed)
       : options_(options),
         random_(seed + 1),
-        find_(options, shared, seed, Find::Shape::kOne),
+        find_(options, shared, seed, FindKind::kOne),
         update_(options, shared, seed + 2) {}
 
   Hello MakeHello() override {
@@ -430,11 +432,11 @@ std::unique_ptr<Workload> MakeHandlerSocket(const Options& options, Shared* shar
   if (name == "hs-decrement") return std::make_unique<Decrement>(options, shared, seed);
   if (name == "hs-purchase") return std::make_unique<Purchase>(options, shared, seed);
   if (name == "hs-mixed") return std::make_unique<Mixed>(options, shared, seed);
-  const auto shape = name == "hs-in"           ? Find::Shape::kIn
-                     : name == "hs-range"      ? Find::Shape::kRange
-                     : name == "hs-find-group" ? Find::Shape::kGroup
-                                               : Find::Shape::kOne;
-  return std::make_unique<Find>(options, shared, seed, shape);
+  const auto kind = name == "hs-in"           ? FindKind::kIn
+                    : name == "hs-range"      ? FindKind::kRange
+                    : name == "hs-find-group" ? FindKind::kGroup
+                                              : FindKind::kOne;
+  return std::make_unique<Find>(options, shared, seed, kind);
 }
 
 }  // namespace rowsocket::bench

@@ -96,21 +96,21 @@ class Command : public Workload {
   Checked CheckHello(std::string_view, size_t) override { return {}; }
 };
 
+enum class ReadKind : uint8_t { kGet, kMget, kHmget };
+
 /// redis-get, redis-mget and redis-hmget: one bulk string, or an array of them.
 class Read : public Command {
  public:
-  enum class Shape : uint8_t { kGet, kMget, kHmget };
-
-  Read(const Options& options, uint64_t seed, Shape shape)
+  Read(const Options& options, uint64_t seed, ReadKind kind)
       : options_(options),
         chooser_(options.keys, options.rows, seed),
-        shape_(shape),
-        count_(shape == Shape::kMget ? options.batch : 1),
+        kind_(kind),
+        count_(kind == ReadKind::kMget ? options.batch : 1),
         key_(options.key.MaxBytes()),
         expected_(JoinedBytesMax(options.values)) {
-    if (shape == Shape::kGet) prefix_ = Head('*', 2) + Bulk("GET");
-    if (shape == Shape::kMget) prefix_ = Head('*', 1 + count_) + Bulk("MGET");
-    if (shape == Shape::kHmget) {
+    if (kind == ReadKind::kGet) prefix_ = Head('*', 2) + Bulk("GET");
+    if (kind == ReadKind::kMget) prefix_ = Head('*', 1 + count_) + Bulk("MGET");
+    if (kind == ReadKind::kHmget) {
       prefix_ = Head('*', 2 + options.columns.size()) + Bulk("HMGET");
       for (const std::string& column : options.columns) suffix_ += Bulk(column);
     }
@@ -133,8 +133,8 @@ class Read : public Command {
 
   Checked Check(std::string_view received, const Sent&, const uint64_t* keys) override {
     size_t at = 0;
-    const size_t texts = shape_ == Shape::kHmget ? options_.values.size() : count_;
-    if (shape_ != Shape::kGet) {
+    const size_t texts = kind_ == ReadKind::kHmget ? options_.values.size() : count_;
+    if (kind_ != ReadKind::kGet) {
       const CrLfLine line = FirstCrLfLine(received);
       if (line.bytes == 0) return {};
       size_t count = 0;
@@ -158,7 +158,7 @@ class Read : public Command {
 
  private:
   std::string_view Expected(size_t i, const uint64_t* keys) {
-    if (shape_ == Shape::kHmget) {
+    if (kind_ == ReadKind::kHmget) {
       return expected_.Of(options_.values[i], options_.ExpectedRow(keys[0]));
     }
     return expected_.Joined(options_.values, options_.ExpectedRow(keys[i]), 0);
@@ -166,7 +166,7 @@ class Read : public Command {
 
   const Options& options_;
   KeyChooser chooser_;
-  const Shape shape_;
+  const ReadKind kind_;
   const size_t count_;
   std::string prefix_;
   std::string suffix_;
@@ -305,10 +305,9 @@ class Hincrby : public Command {
 
 std::unique_ptr<Workload> MakeRedisCommand(const Options& options, Shared* shared, uint64_t seed) {
   const std::string& name = options.workload;
-  using Shape = Read::Shape;
-  if (name == "redis-get") return std::make_unique<Read>(options, seed, Shape::kGet);
-  if (name == "redis-mget") return std::make_unique<Read>(options, seed, Shape::kMget);
-  if (name == "redis-hmget") return std::make_unique<Read>(options, seed, Shape::kHmget);
+  if (name == "redis-get") return std::make_unique<Read>(options, seed, ReadKind::kGet);
+  if (name == "redis-mget") return std::make_unique<Read>(options, seed, ReadKind::kMget);
+  if (name == "redis-hmget") return std::make_unique<Read>(options, seed, ReadKind::kHmget);
   if (name == "redis-set") return std::make_unique<Set>(options, shared, seed, false);
   if (name == "redis-fill-texts") return std::make_unique<Set>(options, shared, seed, true);
   if (name == "redis-fill-hashes") return std::make_unique<FillHashes>(options, shared);

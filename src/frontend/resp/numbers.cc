@@ -20,7 +20,7 @@ __extension__ using Wide = __int128;
 /// Redis's limit for such a text: the largest number has 4,933 digits.
 constexpr size_t kFloatTextMax = 5 * 1024;
 /// Digits that a Decimal holds: 10^38 fits into 127 bits.
-constexpr size_t kDigitsMax = 37;
+constexpr size_t kSumDigitsMax = 37;
 
 struct Decimal {
   Wide digits = 0;
@@ -37,7 +37,7 @@ bool ParseDecimal(std::string_view text, Decimal* decimal) {
       after_point = true;
       continue;
     }
-    if (byte < '0' || byte > '9' || ++count > kDigitsMax) return false;
+    if (byte < '0' || byte > '9' || ++count > kSumDigitsMax) return false;
     decimal->digits = decimal->digits * 10 + (byte - '0');
     decimal->decimals += after_point;
   }
@@ -111,7 +111,7 @@ std::string FormatDouble(double number) {
 }
 
 std::string PlainDecimal(std::string_view text) {
-  constexpr size_t kDigitsMax = 38;
+  constexpr size_t kPlainDigitsMax = 38;
   std::string plain;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
     if (text[0] == '-') plain.push_back('-');
@@ -130,8 +130,8 @@ std::string PlainDecimal(std::string_view text) {
   std::string digits(text.substr(0, point));
   if (point < text.size()) digits.append(text.substr(point + 1));
   const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
-  if (!is_number || digits.size() > kDigitsMax) return {};
-  constexpr auto kExponentMax = static_cast<int>(kDigitsMax);
+  if (!is_number || digits.size() > kPlainDigitsMax) return {};
+  constexpr auto kExponentMax = static_cast<int>(kPlainDigitsMax);
   if (exponent < -kExponentMax || exponent > kExponentMax) return {};
   // The position of the point, counted from the first digit.
   int at = static_cast<int>(point) + exponent;

@@ -47,7 +47,7 @@ uint64_t CommitBoard::MarkBeside(std::span<TurnItem> finds, engine::Session& ses
   for (const TurnItem& item : finds) {
     const bool has_found = item.item.kind == Item::Kind::kRequest && item.is_answered();
     if (!has_found || !MayConcern(item)) continue;
-    item.client->MarkUndurable();
+    item.client->NoteUndurable();
     marks = true;
   }
   if (!marks) return 0;

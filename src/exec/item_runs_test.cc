@@ -81,7 +81,7 @@ TEST_F(ItemRunsTest, AnotherTimeAccountIndexOrVerbBeginsAGroup) {
 }
 
 TEST_F(ItemRunsTest, AClientWhoseRepliesAreHeldHasItsOwnGroup) {
-  second_.MarkUndurable();
+  second_.NoteUndurable();
   const auto runs = Runs({Find(first_), Find(second_), Find(second_), Find(first_)});
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[0].held, nullptr);

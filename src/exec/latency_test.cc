@@ -95,7 +95,7 @@ TEST_F(LatencyTest, HeldRepliesAreCountedWhenTheyLeave) {
   LatencyBlock block(&registry_, "rd");
   TurnClient client = ClientOf(frontend_);
   client.Begin(10 * kUs, 0);
-  client.MarkUndurable();
+  client.NoteUndurable();
   AddTurn(block, {ItemOf(client, kFind), ItemOf(client, kFind)}, {12 * kUs, 15 * kUs, 15 * kUs},
           20 * kUs);
   EXPECT_EQ(Shown(), "rd 1 queue 2 4\nrd 1 execute 2 6\n");

@@ -64,8 +64,8 @@ struct TurnClient {
   /// waits for a lock (TurnItem::waits), for its client to take earlier replies, or for the next
   /// turn.
   TurnItem* stopped_at = nullptr;
-  /// A find of this turn may have seen what is being committed. Set by MarkUndurable and Begin
-  /// alone.
+  /// A find of this turn may have seen what is being committed. Set by NoteUndurable, which
+  /// CommitBoard calls, and cleared by Begin.
   bool may_see_undurable = false;
   Loss loss = Loss::kNone;
   // For the histograms of latencies:
@@ -89,7 +89,7 @@ struct TurnClient {
     may_see_undurable = false;
   }
   /// Notes that a find of this turn may have seen what is being committed.
-  void MarkUndurable() {
+  void NoteUndurable() {
     may_see_undurable = true;
     joins_ns = kApart;
   }

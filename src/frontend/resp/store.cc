@@ -91,8 +91,8 @@ std::string_view TakeOptions(const RespCall& call, size_t from, base::Arena& are
 /// The columns that commands on a string change.
 std::span<const uint32_t> StoredColumns(const RespCall& call, base::Arena& arena) {
   if (call.container == nullptr) {
-    // The arena sets columns[kValue] to 0, which is kValue.
     const std::span<uint32_t> columns = arena.Allocate<uint32_t>(2);
+    columns[kValue] = kValue;
     columns[kExpires] = kExpires;
     return columns;
   }

@@ -155,7 +155,8 @@ Outcome MergedRow::Edit(const model::Edit& edit) {
   Outcome outcome;
   if (decision == Decision::kKeep) return outcome;
   if (!NewRow::KeepsKey(*table, *index_, edit, changes)) return Outcome::Fail(ErrorCode::kFld);
-  // No foreign key refers to a row that is merged.
+  // Edits are merged only in tables without foreign keys (WhyNotMergeEdits), so that deleting the
+  // row reaches no other.
   if (decision == Decision::kDelete || decision == Decision::kClear) {
     outcome.rows = exists_;
     exists_ = false;

@@ -30,7 +30,7 @@ std::string FormatDouble(double number);
 /// The exact number without plus and exponent; empty: it has more than 38 digits or an exponent
 /// beyond 38, or is no decimal number.
 std::string PlainDecimal(std::string_view text);
-/// Adds two decimals without exponents, of at most 38 digits, exactly. False: one of them is no
+/// Adds two decimals without exponents, of at most 37 digits, exactly. False: one of them is no
 /// such decimal.
 bool AddDecimals(std::string_view a, std::string_view b, std::string* sum);
 /// How many digits a decimal has after its point.

@@ -120,7 +120,6 @@ Outcome Judge::Lock() {
   return TryUntilDone([this] { return reader_.TryLock(); });
 }
 
-/// Tries again until no lock is in the way, for as long as this session may wait.
 template <class Action>
 Outcome Judge::TryUntilDone(Action action) {
   using Clock = std::chrono::steady_clock;

@@ -62,7 +62,9 @@ class Judge {
   Outcome LookAtColumns(IndexState& index, Rights* rights);
   /// Looks at the account's privileges on the database. `*found`: whether there is such an account.
   Outcome Look(const model::Account& account, const std::string& db, bool* found);
+  /// Locks the grants of tables.
   Outcome Lock();
+  /// Tries again until no lock is in the way, for as long as this session may wait.
   template <class Action>
   Outcome TryUntilDone(Action action);
 

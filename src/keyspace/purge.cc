@@ -94,7 +94,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
                     std::span<const FoundKey> rows, size_t begin, size_t end,
                     std::vector<bool>* is_gone) {
   PurgeEditor editor(container, now_ms);
-  Deletion deletion{0, true};
+  Deletion deletion{.is_whole = true};
   session.BeginTurn(true);
   for (size_t i = begin; i < end && deletion.is_whole; ++i) {
     (*is_gone)[i] = false;
@@ -102,7 +102,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
     const Outcome one = DeleteRow(session, container, rows[i], editor);
     if (one.transaction_lost) {
       session.Rollback();
-      deletion = {0, false, one.result == Outcome::Result::kMustSplit};
+      deletion = {.must_split = one.result == Outcome::Result::kMustSplit};
       if (one.result == Outcome::Result::kBusy) deletion.lost_at = i;
       return deletion;
     }
@@ -113,7 +113,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
   }
   const Outcome commit = session.Commit();
   if (commit.ok()) return deletion;
-  return {0, false, commit.result == Outcome::Result::kMustSplit};
+  return {.must_split = commit.result == Outcome::Result::kMustSplit};
 }
 
 /// Deletes the rows in one transaction. With innodb_rollback_on_timeout a row that another session
@@ -121,7 +121,7 @@ Deletion DeletePart(engine::Session& session, const Container& container, int64_
 /// their own, and those after it in the next one.
 Deletion DeleteRows(engine::Session& session, const Container& container, int64_t now_ms,
                     std::span<const FoundKey> rows, std::vector<bool>* is_gone) {
-  Deletion all{0, true};
+  Deletion all{.is_whole = true};
   size_t begin = 0;
   size_t end = rows.size();
   while (begin < rows.size()) {
@@ -132,7 +132,7 @@ Deletion DeleteRows(engine::Session& session, const Container& container, int64_
     }
     all.rows += part.rows;
     if (!part.lost_at && !part.is_whole)
-      return {all.rows, false, part.must_split, std::nullopt, part.ended_by};
+      return {.rows = all.rows, .must_split = part.must_split, .ended_by = part.ended_by};
     // The row that is left out is the one that has cost the transaction.
     begin = part.lost_at ? begin + 1 : end + 1;
     end = rows.size();
@@ -158,7 +158,7 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
     position_ = {};
     return {};
   }
-  Deletion deletion{0, true};
+  Deletion deletion{.is_whole = true};
   chunk.is_gone.resize(chunk.rows.size());
   const auto may_delete = [&container, now_ms](const FoundKey& row) {
     return MayDelete(row, container, now_ms);
@@ -171,12 +171,13 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   if (!deletion.is_whole && !stays) {
     position_ = before;
     if (deletion.must_split) parts_ *= 2;
-    return {deletion.rows, deletion.must_split, deletion.ended_by};
+    return {
+        .deleted = deletion.rows, .has_more = deletion.must_split, .ended_by = deletion.ended_by};
   }
   if (stays) chunk.is_gone.assign(chunk.rows.size(), false);
   parts_ = std::max<size_t>(1, parts_ / 2);
   GoOnAfter(container, chunk, before, now_ms);
-  return {deletion.rows, !chunk.is_last};
+  return {.deleted = deletion.rows, .has_more = !chunk.is_last};
 }
 
 // Only in an index of expiry are the rows of a moment next to each other.
@@ -200,9 +201,9 @@ void Purge::GoOnAfter(const Container& container, const Chunk& chunk, const Posi
   if (chunk.is_last)
     position_ = {};
   else if (chunk.left_out)
-    position_ = {chunk.left_out, 0, is_past_zero, true};
+    position_ = {.last = chunk.left_out, .is_past_zero = is_past_zero, .is_past_moment = true};
   else
-    position_ = {*last, rows_staying, is_past_zero, false};
+    position_ = {.last = *last, .rows_staying = rows_staying, .is_past_zero = is_past_zero};
 }
 
 // If there is no room for another moment, the one that was noted first is forgotten.
@@ -216,7 +217,8 @@ void Purge::EndMoment(const FoundKey& row, uint64_t rows_staying, int64_t now_ms
   }
   if (stuck_.size() == model::kPurgeStuckMomentsMax)
     stuck_.erase(std::ranges::min_element(stuck_, {}, &StuckMoment::since_ms));
-  stuck_.push_back({row.expiry, now_ms, model::kPurgeStuckPauseMs});
+  stuck_.push_back(
+      {.expiry = row.expiry, .since_ms = now_ms, .pause_ms = model::kPurgeStuckPauseMs});
 }
 
 // A clock that was set back ends the pause.
@@ -251,14 +253,14 @@ bool Purge::Find(engine::Session& session, const Container& container, int64_t n
 Outcome Purge::FindByExpiry(engine::Session& session, const Container& container, int64_t now_ms,
                             size_t rows_max, Chunk* chunk) {
   KeyCollector found(container);
-  model::Filter until{true, CompareOp::kLt, 0, kZero};
+  model::Filter until{.stops_scan = true, .op = CompareOp::kLt, .value = kZero};
   const bool is_before_zero =
       container.expiry != ExpiryKind::kMilliseconds && !position_.is_past_zero;
   Outcome outcome;
   if (is_before_zero) outcome = FindUntil(session, container, until, rows_max, found);
   if (outcome.ok() && !EndBeforeLeftOut(now_ms, &found.rows, chunk) &&
       found.rows.size() < rows_max) {
-    if (is_before_zero) position_ = {std::nullopt, 0, true, false};
+    if (is_before_zero) position_ = {.last = std::nullopt, .is_past_zero = true};
     TextRoom room;
     until.op = CompareOp::kLe;
     until.value = NowToCell(now_ms, container, &room);

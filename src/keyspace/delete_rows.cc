@@ -21,6 +21,11 @@ model::Request DeleteRowsRequest() {
   return request;
 }
 
+Outcome MayDeleteRows(engine::Session& session, engine::Index& index, model::Request request) {
+  request.find.wants_before_images = false;
+  return session.MayExecute(index, request);
+}
+
 namespace {
 
 /// Deletes all other rows with this key, which has a NULL, so that any number of rows may have it.

@@ -18,17 +18,15 @@ using engine::Outcome;
 namespace {
 
 /// A user who may write to innodb_memcache.containers can name any table there, so the account of
-/// the port needs the right to delete from the table. (It needs no right to read the keys and
-/// moments by which the library finds the rows.) Until the account's role is known, the account
-/// could wrongly seem to lack the right.
+/// the port needs the right to delete from the table. Until the account's role is known, the
+/// account could wrongly seem to lack the right.
 Outcome MayEmpty(engine::Session& session, const Container& container,
                  const HousekeeperSettings& settings) {
   if (settings.account != nullptr && !settings.account->knows_role())
     return Outcome::Make(Outcome::Result::kBusy, {model::ErrorCode::kLockWait});
   model::Request judged = DeleteRowsRequest();
-  judged.find.wants_before_images = false;
   judged.account = settings.account.get();
-  return session.MayExecute(*container.key_index, judged);
+  return MayDeleteRows(session, *container.key_index, judged);
 }
 
 }  // namespace

@@ -11,12 +11,9 @@ using engine::Outcome;
 Outcome ExecuteFlush(MemcachedShared& shared, MemcachedWork& work, const model::Account* account,
                      engine::Session& session, base::Buffer& out) {
   const keyspace::Container& container = *work.target().container;
-  // The account needs only DELETE: that the library reads keys in order to delete the rows does not
-  // concern it.
   model::Request judged = keyspace::DeleteRowsRequest();
-  judged.find.wants_before_images = false;
   judged.account = account;
-  const Outcome verdict = session.MayExecute(*container.key_index, judged);
+  const Outcome verdict = keyspace::MayDeleteRows(session, *container.key_index, judged);
   if (!verdict.ok()) return verdict;
   const int64_t now_ms = shared.keyspaces->NowMs();
   const int64_t at_ms = work.command.exptime > 0 ? ExpiryOf(work.command.exptime, now_ms) : now_ms;

@@ -11,6 +11,7 @@
 #include "frontend/resp/store.h"
 #include "frontend/resp/string_row.h"
 #include "keyspace/codec.h"
+#include "keyspace/delete_rows.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -256,14 +257,10 @@ Outcome CountKeys(const RespCall& call, engine::Session& session, base::Buffer& 
 // Deletes in chunks, each after the last key of the chunk before, because an engine remembers all
 // rows that one statement deletes. All chunks are one transaction.
 Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out) {
-  // The account needs only DELETE: that the library reads keys in order to delete the rows does not
-  // concern it.
-  model::Request request = call.request;
-  request.find.wants_before_images = false;
-  Outcome all = session.MayExecute(*call.index, request);
+  Outcome all = keyspace::MayDeleteRows(session, *call.index, call.request);
   if (!all.ok()) return all;
+  model::Request request = call.request;
   request.account = nullptr;
-  request.find.wants_before_images = true;
   std::string database, key;
   Value last[2];
   for (;;) {

@@ -1,4 +1,6 @@
-// engine::Session in a server: one THD, its open tables, and turns on them.
+// engine::Session in a server: one THD, its open tables, and turns on them. session_rows.cc has the
+// rows in memory (S7 to S9, S13), session_unit.cc units (S11, S12) and RefuseWaits, session.cc all
+// else.
 //
 // Threads: the owning thread, except Interrupt.
 // Limits: waits for tables and rows last as long as WaitTimeouts (session_thd.h) says.

@@ -17,6 +17,9 @@
 // The commit gate (invariant I4): while a turn that writes runs, the outputs of its clients are
 // held; they are opened after Commit has returned, which is after the changes are durable (S3).
 //
+// turn_rows.cc has the rows that items share, turn_finish.cc how items end, turn_audit.cc what
+// audit plugins are told, turn.cc all else.
+//
 // Threads: one owner.
 // Lifetime: items and clients belong to the caller and outlive Run.
 // Limits: the caller adds kTurnRequestsMax items at most.

@@ -108,9 +108,10 @@ struct Outcome {
     /// alone; the requests may well succeed in transactions of their own.
     kMustSplit,
     /// The result of a Commit whose changes may be there or not, on this server, after a failover
-    /// or in the rest of its cluster. No client is told that its request has succeeded, nor that it
-    /// has failed. Where `error` is ok, the server's own commit has succeeded: a turn that has
-    /// changed nothing has lost nothing then, and what it has seen is durable (S3).
+    /// or in the rest of its cluster. No client whose request may have changed something is told
+    /// that it has succeeded, nor that it has failed. A turn that has changed nothing may be
+    /// answered with `error`. Where that is ok, the server's own commit has succeeded: such a turn
+    /// has lost nothing then, and what it has seen is durable (S3).
     kUnknown,
   };
   Result result = Result::kDone;

@@ -19,8 +19,8 @@
 // latest.
 //
 // What an implementation must satisfy:
-//   S1  All finds of a turn that run before its first write see one consistent state; a find that
-//       runs after a write of the same turn sees that write.
+//   S1  All finds of a turn that lock nothing see one consistent state, together with the writes of
+//       the turn that have run before them.
 //   S2  Execute is one statement: when its outcome is an error, it has changed nothing, and the
 //       earlier statements of the turn stand (engines without transactions cannot take rows back).
 //   S3  When Commit of a turn that writes returns success, every change of the turn is durable as

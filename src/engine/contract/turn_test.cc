@@ -49,6 +49,20 @@ TEST_F(EngineContract, S1FindAfterAWriteSeesTheWrite) {
   EXPECT_EQ("1,10,a;2,21,NULL;3,30,NULL;10,5,NULL;", harness_->Dump());
 }
 
+TEST_F(EngineContract, S1FindsAfterAWriteSeeTheStateOfTheFindsBeforeIt) {
+  User user(*harness_, LockWait::kNever);
+  user.BeginTurn(true);
+  EXPECT_EQ("1,10,2,20,10,5,", user.SeeAll());
+  harness_->SetV("1", "11");
+  ASSERT_TRUE(user.Do(Command::Insert({"3", "30"})).ok());
+  EXPECT_EQ("1,10,2,20,3,30,10,5,", user.SeeAll());
+  harness_->SetV("10", "6");
+  ASSERT_TRUE(user.Do(Command::Delete("2")).ok());
+  EXPECT_EQ("1,10,3,30,10,5,", user.SeeAll());
+  EXPECT_TRUE(user.Commit().ok());
+  EXPECT_EQ("1,11,a;3,30,NULL;10,6,NULL;", harness_->Dump());
+}
+
 TEST_F(EngineContract, S1ChangesOfAnOpenTurnAreSeenByNoOtherSession) {
   User writer(*harness_, LockWait::kNever);
   User reader(*harness_, LockWait::kNever);

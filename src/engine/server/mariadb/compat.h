@@ -1,6 +1,7 @@
-// What differs between the lines of MariaDB that this library is built for: one block for each
-// function; its comment says "since" which of these lines it is so. No other file asks for the
-// server's version (scripts/check-tree). Included only by api.h, after the server's headers.
+// What differs between the lines of MariaDB that this library is built for. Each function has one
+// block; its comment names the first line that has the new way ("since 11.8"). No other file asks
+// for the server's version (scripts/check-tree). Included only by api.h, after the server's
+// headers.
 //
 // To add a line, name it in the next #if. The compiler then stops in each block, because no block
 // has a side for lines that it does not name: compare the block with the new line's source, and add

@@ -1,10 +1,10 @@
 // Which requests of a batch name the same row: they are executed on one copy of the row.
 //
 // Two requests name the same row when they have the same Index and equal key texts, and each asks
-// by one key (Request::asks_by_one_key). (Texts that differ may name one row, too: `1` and `01`.
-// Such texts make separate SharedRows, executed one after the other.) A find belongs to a row only
-// directly after a request of its own connection that belongs to that row: elsewhere a find is a
-// read like any other, which locks nothing.
+// by one key (Request::asks_by_one_key). Texts that differ may name one row, too (`1` and `01`):
+// they make separate SharedRows, which are executed one after the other. A find belongs to a row
+// only directly after a request of its own connection that belongs to that row: elsewhere a find is
+// a read like any other, which locks nothing.
 //
 // The requests of a row run as one statement, unless units or requests with a token write to the
 // row, too: then each request that names the row runs at its own place in the turn, and shares the

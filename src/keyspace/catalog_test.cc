@@ -53,6 +53,20 @@ class CatalogTest : public ::testing::Test {
                        {{"separator", "#"}, {"durability.aaa", "relaxed"}});
   }
 
+  /// Begins the first read on a thread of its own, where it waits for may_go_on_.
+  std::thread HoldUpFirstRead() {
+    store_.SetHook([this](const engine::fake::Call& call) {
+      if (call.kind == engine::fake::Call::Kind::kBeginTurn && call.number == 1) {
+        begun_.Notify();
+        may_go_on_.Wait();
+      }
+      return engine::Outcome();
+    });
+    std::thread first([this] { catalog_.Refresh(session_); });
+    EXPECT_TRUE(begun_.Wait());
+    return first;
+  }
+
   void Define(const std::vector<Row>& rows) {
     store_.CreateTable({"innodb_memcache.containers",
                         {"name", "db_schema", "db_table", "key_columns", "value_columns", "flags",
@@ -76,6 +90,7 @@ class CatalogTest : public ::testing::Test {
   engine::fake::Store store_;
   engine::fake::Session session_{store_, engine::LockWait::kNever};
   std::vector<std::string> log_;
+  exec::Notification begun_, may_go_on_;
   Catalog catalog_{[this](const std::string& text) { log_.push_back(text); }};
 };
 
@@ -94,17 +109,8 @@ TEST_F(CatalogTest, WithoutTablesNothingIsMappedAndTheLogSaysWhy) {
 // The thread that reads first is held up until the other one has returned, or has had time to.
 TEST_F(CatalogTest, TheFirstReadIsWaitedForByThreadsThatNeedIt) {
   Define({Demo("aaa")});
-  exec::Notification begun, may_go_on;
   std::promise<void> returned;
-  store_.SetHook([&](const engine::fake::Call& call) {
-    if (call.kind == engine::fake::Call::Kind::kBeginTurn && call.number == 1) {
-      begun.Notify();
-      may_go_on.Wait();
-    }
-    return engine::Outcome();
-  });
-  std::thread first([this] { catalog_.Refresh(session_); });
-  ASSERT_TRUE(begun.Wait());
+  std::thread first = HoldUpFirstRead();
   uint64_t version_seen = 0;
   std::thread second([&] {
     engine::fake::Session session{store_, engine::LockWait::kNever};
@@ -113,7 +119,7 @@ TEST_F(CatalogTest, TheFirstReadIsWaitedForByThreadsThatNeedIt) {
     returned.set_value();
   });
   returned.get_future().wait_for(std::chrono::milliseconds(200));
-  may_go_on.Notify();
+  may_go_on_.Notify();
   first.join();
   second.join();
   EXPECT_EQ(1u, version_seen);
@@ -121,16 +127,7 @@ TEST_F(CatalogTest, TheFirstReadIsWaitedForByThreadsThatNeedIt) {
 
 // As when the first read has to repair a crashed table: whoever waits for it goes on meanwhile.
 TEST_F(CatalogTest, AReadThatDoesNotEndIsNotWaitedForWithoutLimit) {
-  exec::Notification begun, may_go_on;
-  store_.SetHook([&](const engine::fake::Call& call) {
-    if (call.kind == engine::fake::Call::Kind::kBeginTurn && call.number == 1) {
-      begun.Notify();
-      may_go_on.Wait();
-    }
-    return engine::Outcome();
-  });
-  std::thread first([this] { catalog_.Refresh(session_); });
-  ASSERT_TRUE(begun.Wait());
+  std::thread first = HoldUpFirstRead();
   const auto returned = [this](auto refresh) {
     return std::async(std::launch::async, [this, refresh] {
       engine::fake::Session session{store_, engine::LockWait::kNever};
@@ -142,7 +139,7 @@ TEST_F(CatalogTest, AReadThatDoesNotEndIsNotWaitedForWithoutLimit) {
   auto now = returned([this](engine::Session& session) { catalog_.RefreshNow(session); });
   EXPECT_EQ(std::future_status::ready, due.wait_for(std::chrono::seconds(60)));
   EXPECT_EQ(std::future_status::ready, now.wait_for(std::chrono::seconds(60)));
-  may_go_on.Notify();
+  may_go_on_.Notify();
   first.join();
   EXPECT_EQ(0u, due.get());
   EXPECT_EQ(0u, now.get());

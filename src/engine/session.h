@@ -240,8 +240,8 @@ class Session {
   /// is. May be called wherever Inspect may.
   virtual Outcome EstimateRows(Index& index, uint64_t* rows) = 0;
 
-  /// Begins a turn. `writes`: the turn may have requests that are is_write(). REQUIRES: no turn is
-  /// open.
+  /// Begins a turn. `writes`: the turn may have requests that write (Request::is_write). REQUIRES:
+  /// no turn is open.
   virtual void BeginTurn(bool writes) = 0;
 
   /// Executes one request. Rows go to `sink`; on an error the caller drops what was pushed.

@@ -77,8 +77,8 @@ bool LoginSources::BeginSource(const LoginSource& source, int64_t now_ms) {
   return true;
 }
 
-// If no source may be forgotten yet, the one that failed longest ago is forgotten: the table
-// does not grow, and an attacker with thousands of networks is not slowed by the delays anyway.
+// One address makes as many sources as it gives names, so that it can drive out all others in some
+// seconds. It then begins with the shortest delay again, and kLoginsOfAddressMax slows it.
 bool LoginSources::MakeRoom() {
   const auto unused = std::find_if(entries_.begin(), entries_.end(),
                                    [](const Entry& entry) { return entry.under_way == 0; });

@@ -6,8 +6,8 @@
 //       or Queue -> Unqueue
 // Threads: one owner at a time (the login desk's mutex).
 // Errors: Queue and Begin throw std::bad_alloc, and have then changed nothing.
-// Limits: kLoginSourcesMax sources; those without a failure for kLoginForgetMs and without a login
-// under way are forgotten.
+// Limits: kLoginSourcesMax sources. When there are as many, the one without a login under way that
+// failed longest ago is forgotten, also if that was a moment ago.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ int64_t UnixSeconds() {
 }
 
 /// Bytes that could end a comment, or a line of the log, are replaced.
-std::string Printable(std::string text) {
+std::string InComment(std::string text) {
   for (char& byte : text) {
     const auto code = static_cast<unsigned char>(byte);
     if (code < 0x20 || code == 0x7f || byte == '*' || byte == '/') byte = '_';
@@ -92,7 +92,7 @@ SlowLog::Noted SlowLog::MakeNoted(uint32_t verb, const Frontend& frontend, const
   entry.name = frontend.name();
   std::string comment = " /* " + plugin_ + " " + entry.verb + ", connection " +
                         std::to_string(frontend.connection_id());
-  if (!entry.name.empty()) comment += ", " + Printable(entry.name);
+  if (!entry.name.empty()) comment += ", " + InComment(entry.name);
   one.text = entry.text + comment + " */";
   if (frontend.account() != nullptr) one.user = frontend.account()->user();
   one.lock_us = static_cast<uint64_t>(times.lock_us);

@@ -226,7 +226,7 @@ bool Turn::ExecuteAll(engine::Session& session, std::span<TurnItem> items) {
   for (TurnItem& item : items) {
     if (item.is_executed() || item.client->stopped()) continue;
     const bool goes_on =
-        IsShared(item) ? ExecuteAsOneRow(session, item) : ExecuteItem(session, item, false);
+        RunsWithItsRow(item) ? ExecuteAsOneRow(session, item) : ExecuteItem(session, item, false);
     if (!goes_on) return false;
     item.progress = TurnItem::Progress::kExecuted;
   }

@@ -264,7 +264,7 @@ class Turn {
   // Rows (turn_rows.cc).
   /// Whether the item is to be executed together with others of its row. False for an item that has
   /// its answer already or waits, which ExecuteItem deals with.
-  bool IsShared(const TurnItem& item);
+  bool RunsWithItsRow(const TurnItem& item);
   /// Executes `first`, whose row other items of the turn name, too: together with them on the open
   /// row, or by itself if the row cannot be opened. False when the transaction is lost.
   bool ExecuteAsOneRow(engine::Session& session, TurnItem& first);

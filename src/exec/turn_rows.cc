@@ -22,7 +22,7 @@ bool ConcernsTable(NotMergeable reason) {
 
 }  // namespace
 
-bool Turn::IsShared(const TurnItem& item) {
+bool Turn::RunsWithItsRow(const TurnItem& item) {
   if (item.shared_row == SharedRow::kNone || item.is_settled() || item.waits()) return false;
   return rows_.at(item.shared_row).runs_as_one_statement() && item.is_write() &&
          HasRoomFor(*item.client);

@@ -138,7 +138,8 @@ bool Worker::MayServe(engine::Session& session) {
 bool Worker::AwaitAccount(engine::Session& session) {
   while (!stopping_.load() && !session.ShouldStop()) {
     if (const std::optional<bool> may_serve = core_.settings.may_serve()) {
-      core_.loop.Wake();  // What the loop has to do may have ended the wait.
+      // The waits below take no mail, but mail ends them: the loop has to look before it sleeps.
+      core_.loop.Wake();
       return *may_serve;
     }
     session.ReleaseTables();  // Takes note of the KILL.

@@ -19,7 +19,7 @@ std::string WhyItDoesNotFit();
 
 /// How many workers read by default: one for each core, so that a turn has the requests of many
 /// connections. On a single core there are two, so that a worker that waits for the disk does not
-/// keep all clients waiting.
+/// keep all clients waiting. HandlerSocket has at least kReadersMin (its variables.cc).
 unsigned ReadersForThisMachine();
 
 /// The part of open_files_limit that is left for workers and their connections when SQL has all

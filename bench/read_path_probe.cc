@@ -188,10 +188,10 @@ class Probe {
 class RespProbe {
  public:
   RespProbe() : stats_(registry_), turn_(stats_, commits_) {
-    settings_.info = &info_;
-    settings_.cursors = &cursors_;
-    settings_.scripts = &scripts_;
-    frontend_ = std::make_unique<frontend::RespFrontend>(settings_);
+    shared_.info = &info_;
+    shared_.cursors = &cursors_;
+    shared_.scripts = &scripts_;
+    frontend_ = std::make_unique<frontend::RespFrontend>(shared_);
     client_.frontend = frontend_.get();
     client_.out = &out_;
     for (uint64_t i = 0; i < kRequestsInTurn; ++i) {
@@ -236,7 +236,7 @@ class RespProbe {
   frontend::RespInfo info_;
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
-  frontend::RespSettings settings_;
+  frontend::RespShared shared_;
   std::unique_ptr<frontend::RespFrontend> frontend_;
   exec::StatRegistry registry_;
   exec::StatBlock stats_;

@@ -127,9 +127,9 @@ bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, boo
     RespCall& call = calls->emplace_back();
     call.verb = command.verb;
     call.arguments = arguments;
-    call.keyspaces = settings_.keyspaces;
-    *error = TakeScan(settings_.schema, state_.database, *settings_.cursors, locator_.snapshot(),
-                      arena, &call);
+    call.keyspaces = shared_.keyspaces;
+    *error = TakeScan(shared_.schema, state_.database, *shared_.cursors, locator_.snapshot(), arena,
+                      &call);
     return error->empty();
   }
   if (command.verb == Verb::kEval)
@@ -198,8 +198,8 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
                               std::vector<RespCall>* calls, std::string* error) const {
   std::string sha1;
   const bool has_text = command.name == "eval";
-  const RespScript script = has_text ? settings_.scripts->Load(arguments[1], &sha1)
-                                     : settings_.scripts->Find(arguments[1]);
+  const RespScript script =
+      has_text ? shared_.scripts->Load(arguments[1], &sha1) : shared_.scripts->Find(arguments[1]);
   if (script == RespScript::kNone) {
     *error =
         has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";

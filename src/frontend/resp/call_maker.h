@@ -4,8 +4,9 @@
 // Flow: Make for a command by itself; Add for the commands of a transaction, one after the other.
 // Each call then says which row its key names (key_locator.h), but has neither index nor request.
 // Threads: one at a time.
-// Lifetime: one for each connection; the settings, the connection's state and its locator outlive
-// it. Calls have views of their command's arguments; they lie in the arena, or where Add puts them.
+// Lifetime: one for each connection; what the port shares, the connection's state and its locator
+// outlive it. Calls have views of their command's arguments; they lie in the arena, or where Add
+// puts them.
 // Limits: kRespUnitKeysMax calls together; kColumnsMax fields of a command.
 #pragma once
 
@@ -17,7 +18,7 @@
 #include "base/arena.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/key_locator.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/work.h"
 
@@ -25,8 +26,8 @@ namespace rowsocket::frontend {
 
 class RespCallMaker {
  public:
-  RespCallMaker(const RespSettings& settings, const RespState& state, const RespKeyLocator& locator)
-      : settings_(settings), state_(state), locator_(locator) {}
+  RespCallMaker(const RespShared& shared, const RespState& state, const RespKeyLocator& locator)
+      : shared_(shared), state_(state), locator_(locator) {}
 
   // `may_name_tables`: the client may know the names of tables.
   /// Makes the calls of a command that is no part of a transaction. None: `*error` says why;
@@ -54,7 +55,7 @@ class RespCallMaker {
   bool AddMove(const RespCommand& command, RespArguments arguments, bool may_name_tables,
                base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   const RespState& state_;
   const RespKeyLocator& locator_;
 };

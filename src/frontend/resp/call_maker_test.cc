@@ -12,7 +12,7 @@ namespace {
 
 class RespCallMakerTest : public ::testing::Test {
  protected:
-  RespCallMakerTest() { settings_.schema = "shop"; }
+  RespCallMakerTest() { shared_.schema = "shop"; }
 
   std::span<RespCall> Make(const std::vector<std::string_view>& words) {
     words_ = words;
@@ -21,10 +21,10 @@ class RespCallMakerTest : public ::testing::Test {
                        &error_);
   }
 
-  RespSettings settings_;
+  RespShared shared_;
   RespState state_;
-  RespKeyLocator locator_{settings_};
-  RespCallMaker maker_{settings_, state_, locator_};
+  RespKeyLocator locator_{shared_};
+  RespCallMaker maker_{shared_, state_, locator_};
   base::Arena arena_;
   std::vector<std::string_view> words_;
   std::string error_;

@@ -32,7 +32,7 @@ TEST_F(RespTest, AKeyOfATableThatCannotBeOpenedIsNoString) {
   store_.SetHook(FailToOpen("t", Error::CannotOpen(1812)));
   for (const char* command : {"EXISTS t:1", "DEL t:1", "SET t:1 x", "GET t:1", "MGET t:1",
                               "TYPE t:1", "WATCH t:1", "HGETALL t:1", "SCAN 0 MATCH shop.t:*"}) {
-    frontend_.emplace(settings_);
+    frontend_.emplace(shared_);
     EXPECT_EQ("-ERR the server cannot open the table (1812)\r\n", Ask(command)) << command;
   }
   EXPECT_EQ("", store_.Dump("rowsocket.store"));
@@ -60,7 +60,7 @@ TEST_F(RespTest, ColumnsThatHaveGoneAreNoMistakeOfAClientThatDoesNotNeedThem) {
   store_.SetHook(execute(model::ErrorCode::kSequence));
   EXPECT_TRUE(Ask("HSET t:9 v 1").starts_with("-CONSTRAINT a column's DEFAULT is NEXTVAL(...)"));
   store_.SetHook(FailToOpen("t", {model::ErrorCode::kSequence}));
-  frontend_.emplace(settings_);
+  frontend_.emplace(shared_);
   EXPECT_EQ("-NOTABLE this is a sequence: use SQL\r\n", Ask("HGETALL t:1"));
 }
 
@@ -89,8 +89,8 @@ TEST_F(RespTest, ATableOfTokensThatIsLockedIsNotMissing) {
 
 TEST_F(RespTest, AKeyWhoseTableIsNotThereIsLookedForInTheStoreNext) {
   const RespState state;
-  const RespKeyLocator locator(settings_);
-  RespCallMaker maker(settings_, state, locator);
+  const RespKeyLocator locator(shared_);
+  RespCallMaker maker(shared_, state, locator);
   RespIndexFinder finder;
   RespRepeatedRequests requests;
   RespCallOpener opener(finder, requests);
@@ -153,7 +153,7 @@ TEST_F(RespTest, TheColumnsThatATransactionOpensAreLimited) {
   };
   const size_t most = model::kRespCommandColumnsMax / kFields;
   EXPECT_NE(std::string::npos, Ask(transaction(most)).find("\r\n*16\r\n*4000\r\n"));
-  frontend_.emplace(settings_);
+  frontend_.emplace(shared_);
   const std::string refused = Ask(transaction(2 * most));
   EXPECT_NE(std::string::npos,
             refused.find("-EXECABORT nothing was done: command 18: TOOLARGE the commands of a "
@@ -214,14 +214,14 @@ TEST_F(RespTest, TheBytesThatAreParsedForATransactionAreLimited) {
   EXPECT_NE(std::string::npos, Ask(longest).find("\r\n*8\r\n*2\r\n$-1\r\n$-1\r\n"));
   EXPECT_LT(model::kRespBytesParsedMax, bytes_parsed_) << "the longest may have several tables";
 
-  frontend_.emplace(settings_);
+  frontend_.emplace(shared_);
   bytes_parsed_ = 0;
   const std::vector<std::string> commands = LongCommands(100, size_t{16} << 10);
   const std::string many = WholeOf(commands);
   EXPECT_NE(std::string::npos, Ask(many).find(": TOOLARGE the command is too long for the tables"));
   EXPECT_LT(bytes_parsed_, model::kRespBytesParsedMax + 2 * many.size());
 
-  frontend_.emplace(settings_);
+  frontend_.emplace(shared_);
   Ask("MULTI");
   for (const std::string& command : commands) EXPECT_EQ("+QUEUED\r\n", Ask(command));
   const uint64_t before = store_.calls(Call::Kind::kOpenIndex);

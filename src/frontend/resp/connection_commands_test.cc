@@ -22,12 +22,12 @@ class RespConnectionCommandsTest : public ::testing::Test {
     return is_one ? std::string(out.view()) : "none";
   }
 
-  RespSettings settings_;
+  RespShared shared_;
   RespState state_;
-  RespOwnClient own_client_{settings_};
+  RespOwnClient own_client_{shared_};
   RespWatchedKeys watched_;
   RespStateChanges changes_{state_, own_client_, watched_};
-  RespLogin login_{settings_, state_, own_client_};
+  RespLogin login_{shared_, state_, own_client_};
   RespConnectionCommands connection_{state_, changes_, own_client_, login_};
   base::Arena arena_;
   RespWork work_;
@@ -54,7 +54,7 @@ TEST_F(RespConnectionCommandsTest, DiscardEndsTheTransactionWithItsWatch) {
 }
 
 TEST_F(RespConnectionCommandsTest, ALoginIsAskedForWhereClientsHaveAccounts) {
-  settings_.accounts = true;
+  shared_.accounts = true;
   EXPECT_EQ("", Ask({"auth", "user", "secret"}));
   EXPECT_EQ(exec::Item::Kind::kAuthenticate, item_.kind);
 }

@@ -65,21 +65,21 @@ uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
 
 }  // namespace
 
-RespFrontend::RespFrontend(const RespSettings& settings)
-    : settings_(settings),
-      locator_(settings),
-      monitor_(settings),
-      own_client_(settings),
+RespFrontend::RespFrontend(const RespShared& shared)
+    : shared_(shared),
+      locator_(shared),
+      monitor_(shared),
+      own_client_(shared),
       changes_(state_, own_client_, watched_),
-      login_(settings, state_, own_client_),
+      login_(shared, state_, own_client_),
       connection_(state_, changes_, own_client_, login_),
-      server_(settings, state_, locator_, monitor_, own_client_),
-      maker_(settings, state_, locator_),
+      server_(shared, state_, locator_, monitor_, own_client_),
+      maker_(shared, state_, locator_),
       opener_(finder_, requests_),
-      tokens_(settings.tokens),
-      transactions_(settings,
+      tokens_(shared.tokens),
+      transactions_(shared,
                     {state_, changes_, watched_, maker_, finder_, opener_, tokens_, server_}) {
-  SetAccount(settings.account);
+  SetAccount(shared.account);
 }
 
 void RespFrontend::SetConnectionId(uint64_t id) {
@@ -90,14 +90,13 @@ void RespFrontend::SetConnectionId(uint64_t id) {
 
 size_t RespFrontend::input_bytes_max() const {
   // All arguments, then the bytes by which the parser sees that a count is too long.
-  return (login_.is_logged_in() ? settings_.limits.line_bytes_max
+  return (login_.is_logged_in() ? shared_.limits.line_bytes_max
                                 : model::kRespUnauthenticatedBytesMax) +
          model::kRespCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits RespFrontend::request_limits() const {
-  if (login_.is_logged_in())
-    return {model::kRespArgumentsMax, settings_.limits.line_bytes_max, true};
+  if (login_.is_logged_in()) return {model::kRespArgumentsMax, shared_.limits.line_bytes_max, true};
   return {model::kRespUnauthenticatedArgumentsMax, model::kRespUnauthenticatedBytesMax, false};
 }
 
@@ -117,7 +116,7 @@ void RespFrontend::Finished(const Item& item, const model::Error& answer) {
   const bool may_have_changed = answer.code == ErrorCode::kOpenTable ||
                                 answer.code == ErrorCode::kIdxnum || answer.code == ErrorCode::kFld;
   if (may_have_changed) finder_.MarkStale();
-  if (may_have_changed && settings_.keyspaces != nullptr) settings_.keyspaces->catalog.MarkStale();
+  if (may_have_changed && shared_.keyspaces != nullptr) shared_.keyspaces->catalog.MarkStale();
   if (changes_.Finished(work, answer)) ShowHeldBytes();
 }
 
@@ -276,7 +275,7 @@ exec::Frontend::Step RespFrontend::PrepareNow(const RespCommand& command, RespAr
   if (error.empty()) {
     MakeRequestItem(calls, /*is_exec=*/false, 1, arena, item);
   } else {
-    if (error.starts_with("NOTSERVED")) settings_.info->AddRefused(command);
+    if (error.starts_with("NOTSERVED")) shared_.info->AddRefused(command);
     AnswerItemError(error, arena, item);
   }
   if (error.empty() && requests_.Note(command, arguments, bytes))
@@ -319,10 +318,10 @@ void RespFrontend::AnswerAlone(const RespCommand& command, RespArguments argumen
     AppendHelp(arguments, &out);
   } else if (!connection_.Append(command.verb, arguments, account(), arena, out, item) &&
              !server_.Append(command.verb, arguments, account(), out, item)) {
-    settings_.info->AddRefused(command);
+    shared_.info->AddRefused(command);
     return RejectItem(command.refusal, arena, item);
   }
-  if (out.view().starts_with("-NOTSERVED")) settings_.info->AddRefused(command);
+  if (out.view().starts_with("-NOTSERVED")) shared_.info->AddRefused(command);
   if (out.view().starts_with('-')) {
     if (item->error.ok()) item->error.code = ErrorCode::kCmd;
     RespWorkOf(*item).error = RespErrorOf(out.view());
@@ -337,7 +336,7 @@ void RespFrontend::Reset(Item* item) {
   changes_.EndWatch(*item);
   own_client_.SetName({});
   login_.Reset();
-  if (settings_.accounts) SetAccount(settings_.account);
+  if (shared_.accounts) SetAccount(shared_.account);
   ShowFacts();
 }
 
@@ -384,7 +383,7 @@ Outcome RespFrontend::ExecuteAny(const Item& item, engine::Session& session,
   work.wrong = {};
   work.hits = work.misses = 0;
   const size_t begin = out.size();
-  const size_t bytes_max = settings_.limits.reply_bytes_max;
+  const size_t bytes_max = shared_.limits.reply_bytes_max;
   work.calls[0].request.shares_row = item.request.shares_row;
   Outcome outcome = ExecuteCall(work, work.calls[0], bytes_max, session, out);
   // A write that has taken effect is answered, whatever the size of its reply, because it cannot be
@@ -409,7 +408,7 @@ Outcome RespFrontend::ExecuteUnit(const Item& item, engine::Session& session,
   const size_t before_all = out.size();
   out.Append(work.queued);
   const size_t begin = out.size();
-  size_t bytes_max = settings_.limits.reply_bytes_max;
+  size_t bytes_max = shared_.limits.reply_bytes_max;
   if (work.tokened != nullptr) bytes_max = std::min(bytes_max, model::kTokenAnswerBytesMax);
   RespUnitRun run(work, unit, session, bytes_max, out);
   const auto execute = [&run](uint32_t request, bool appends) {

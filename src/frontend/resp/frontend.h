@@ -19,7 +19,7 @@
 //   several keys    scan, scanned_rows, cursors, random_key, count_databases; move
 //   units           transactions, unit_run, tokens, watch, watched_keys
 //   the connection  connection_commands, state, state_changes, login, own_client, reply_mode
-//   its port        settings, clients, server_commands, empty_answers
+//   its port        shared, clients, server_commands, empty_answers
 //   what is told    monitor, info, hotkeys, describe, help
 //
 // Threads and lifetime: see exec/frontend.h.
@@ -44,7 +44,7 @@
 #include "frontend/resp/own_client.h"
 #include "frontend/resp/repeated_requests.h"
 #include "frontend/resp/server_commands.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/state_changes.h"
 #include "frontend/resp/tokens.h"
@@ -56,7 +56,7 @@ namespace rowsocket::frontend {
 
 class RespFrontend final : public exec::Frontend {
  public:
-  explicit RespFrontend(const RespSettings& settings);
+  explicit RespFrontend(const RespShared& shared);
 
   Step Parse(std::string_view input, bool after_requests, base::Arena& arena,
              exec::Item* item) override;
@@ -116,7 +116,7 @@ class RespFrontend final : public exec::Frontend {
     SetHeldBytes(state_.multi_bytes + watched_.held_bytes() + finder_.held_bytes());
   }
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   RespKeyLocator locator_;
   RespMonitor monitor_;
   RespOwnClient own_client_;  ///< Shows others what ShowFacts was last called with.

@@ -51,7 +51,7 @@ TEST_F(RespTest, StringsAreInTheStore) {
 }
 
 TEST_F(RespTest, ARepliesBytesAreLimited) {
-  settings_.limits.reply_bytes_max = 150;
+  shared_.limits.reply_bytes_max = 150;
   const std::string value(100, 'x');
   EXPECT_EQ("+OK\r\n", Ask("SET a " + value));
   EXPECT_EQ("+OK\r\n", Ask("SET large " + value + value));
@@ -92,10 +92,10 @@ TEST_F(RespTest, ACommandThatComesAgainIsTheSameCommand) {
       "HINCRBY t:1 v 0",      "HINCRBY u:1 v 0", "SELECT 1",        "hget t:1 v"};
   std::vector<std::string> alone;
   for (const std::string& command : commands) {
-    frontend_.emplace(settings_);
+    frontend_.emplace(shared_);
     alone.push_back(Run(Parse(Array(command))));
   }
-  frontend_.emplace(settings_);
+  frontend_.emplace(shared_);
   for (size_t i = 0; i < commands.size(); ++i) {
     for (size_t k = 0; k < commands.size(); ++k) {
       for (const size_t next : {i, i, k, i, k, k, k}) {

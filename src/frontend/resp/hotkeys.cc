@@ -110,17 +110,17 @@ void RespMonitor::AppendHotkeys(RespArguments arguments, const model::Account* a
           "(resp_accounts, resp_user)",
           &out);
     }
-    if (settings_.hot_rows != nullptr) settings_.hot_rows->Clear();
+    if (shared_.hot_rows != nullptr) shared_.hot_rows->Clear();
     return resp::AppendSimple("OK", &out);
   }
   exec::HotRows::Rows rows;
-  if (settings_.hot_rows != nullptr) rows = settings_.hot_rows->OfLastSlice(base::CoarseNowMs());
+  if (shared_.hot_rows != nullptr) rows = shared_.hot_rows->OfLastSlice(base::CoarseNowMs());
   constexpr uint64_t kSeconds = exec::HotRows::kSliceMs / 1000;
   resp::AppendArray(rows.size(), &out);
   for (const auto& [name, counts] : rows) {
     // Keys are shown only to clients that may read all tables. The rights of an account cannot be
     // looked up here, so a connection with an account sees hashes.
-    const HotKey hot = account == nullptr ? HotKeyOf(name, settings_.schema, keyspaces)
+    const HotKey hot = account == nullptr ? HotKeyOf(name, shared_.schema, keyspaces)
                                           : HotKey{exec::HiddenKey(name), 0};
     resp::AppendMap(3, version, &out);
     resp::AppendBulk("key", &out);

@@ -80,7 +80,7 @@ std::string RefusalByPolicy(const RespCall& call, bool writes, const keyspace::O
 // Clients leave a server that answers OFFLINE, whereas after TRYAGAIN they ask it again.
 bool RespKeyLocator::KnowsKeyspaces(std::string* error) const {
   if (snapshot_ == nullptr || snapshot_->is_read()) return true;
-  const ErrorCode why = settings_.keyspaces->catalog.unread_because();
+  const ErrorCode why = shared_.keyspaces->catalog.unread_because();
   if (why == ErrorCode::kOffline || why == ErrorCode::kNotReady)
     return Fail(RespErrorText({why}, RespWork()), error);
   return Fail(
@@ -97,13 +97,13 @@ bool RespKeyLocator::Locate(bool writes, bool may_name_tables, base::Arena& aren
     if (keyspace != nullptr)
       return LocateInKeyspace(*keyspace, writes, may_name_tables, arena, call, error);
   }
-  if (ParseRespKey(key, settings_.schema, arena, &call->key)) return true;
+  if (ParseRespKey(key, shared_.schema, arena, &call->key)) return true;
   if (call->may_be_string) {
     PutInStore(*call, arena);
     return true;
   }
   return Fail("NOTABLE the key names no table: keys are schema.table:key" +
-                  std::string(settings_.schema.empty() ? ", or table:key with resp_schema" : ""),
+                  std::string(shared_.schema.empty() ? ", or table:key with resp_schema" : ""),
               error);
 }
 
@@ -141,7 +141,7 @@ bool RespKeyLocator::LocateInKeyspace(const Keyspace& keyspace, bool writes, boo
     const std::string wrong = WhyNoExpiry(keyspace, may_name_tables);
     if (!wrong.empty()) return Fail(wrong, error);
     call->expiring_rows = keyspace.container;
-    call->keyspaces = settings_.keyspaces;
+    call->keyspaces = shared_.keyspaces;
   }
   if (HideFields(call)) return true;
   return Fail(RespNoField(*call), error);
@@ -167,7 +167,7 @@ bool RespKeyLocator::LocateInContainer(const Keyspace& keyspace, std::string_vie
   if (!refusal.empty()) return Fail(refusal, error);
   call->is_string = true;
   call->container = container;
-  call->keyspaces = settings_.keyspaces;
+  call->keyspaces = shared_.keyspaces;
   call->key_cannot_exist = !keyspace::ParseRowKey(key, *container, arena, &call->row_key);
   call->key.db = container->definition.db;
   call->key.table = container->definition.table;

@@ -5,8 +5,8 @@
 // found out only when the index is opened (call_opener.h): if it does not, the key goes to the
 // store.
 // Threads: one at a time.
-// Lifetime: one for each connection; the settings outlive it. What Locate gives a call lies in the
-// arena, or in the snapshot of keyspaces, which lives beyond the turn.
+// Lifetime: one for each connection; what the port shares outlives it. What Locate gives a call
+// lies in the arena, or in the snapshot of keyspaces, which lives beyond the turn.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/arena.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/work.h"
 #include "keyspace/keyspaces.h"
 
@@ -23,13 +23,13 @@ namespace rowsocket::frontend {
 
 class RespKeyLocator {
  public:
-  explicit RespKeyLocator(const RespSettings& settings) : settings_(settings) {}
+  explicit RespKeyLocator(const RespShared& shared) : shared_(shared) {}
 
   /// Takes the present keyspaces. Call it before a command that is the first of its turn, or that
   /// is parsed again for the lane.
   void BeginTurn() {
-    if (settings_.keyspaces == nullptr) return;
-    const keyspace::Catalog& catalog = settings_.keyspaces->catalog;
+    if (shared_.keyspaces == nullptr) return;
+    const keyspace::Catalog& catalog = shared_.keyspaces->catalog;
     if (snapshot_ != nullptr && snapshot_->version == catalog.version()) return;
     former_snapshot_ = std::exchange(snapshot_, catalog.current());
   }
@@ -53,7 +53,7 @@ class RespKeyLocator {
                          bool may_name_tables, base::Arena& arena, RespCall* call,
                          std::string* error) const;
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   /// What keys mean; null: there are no keyspaces. Items of a turn point into it.
   std::shared_ptr<const keyspace::Snapshot> snapshot_;
   /// The snapshot before snapshot_. The item at which a turn stops is parsed again for the lane,

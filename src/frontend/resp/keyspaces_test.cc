@@ -59,8 +59,8 @@ class RespKeyspacesTest : public RespTest {
          {"passing", "shop", "passing", "id", "value", "0", "0", "expires", "PRIMARY"}});
     MakeKeyspaces(/*items_read_only=*/false);
     SetPolicies("innodb_only", "innodb_only", "innodb_only");
-    settings_.keyspaces = &keyspaces_;
-    frontend_.emplace(settings_);
+    shared_.keyspaces = &keyspaces_;
+    frontend_.emplace(shared_);
   }
 
   void MakeItems(const std::vector<engine::fake::Row>& rows) {
@@ -118,7 +118,7 @@ class RespKeyspacesTest : public RespTest {
   /// A command of another client.
   void DoElsewhere(const std::string& command) {
     const std::string line = command + "\r\n";
-    RespFrontend other(settings_);
+    RespFrontend other(shared_);
     exec::Item item;
     other.Parse(line, /*after_requests=*/false, arena_, &item);
     ASSERT_EQ(exec::Item::Kind::kRequest, item.kind) << command;
@@ -145,8 +145,8 @@ class RespKeyspacesTest : public RespTest {
 TEST_F(RespKeyspacesTest, NoKeyIsTakenForTheStoresBeforeTheKeyspacesAreRead) {
   keyspace::Keyspaces unread{
       keyspace::KeyspacesSettings{[](const std::string&) {}, nullptr, nullptr}};
-  settings_.keyspaces = &unread;
-  frontend_.emplace(settings_);
+  shared_.keyspaces = &unread;
+  frontend_.emplace(shared_);
   for (const char* command : {"SET i:a 1", "GET i:a", "MGET i:a i:b", "SCAN 0", "RENAME i:a i:b"}) {
     EXPECT_TRUE(Ask(command).starts_with("-TRYAGAIN ")) << command;
   }
@@ -163,8 +163,8 @@ TEST_F(RespKeyspacesTest, AServerThatTakesNothingIsOfflineAlsoBeforeTheKeyspaces
   using model::ErrorCode;
   keyspace::Keyspaces unread{
       keyspace::KeyspacesSettings{[](const std::string&) {}, nullptr, nullptr}};
-  settings_.keyspaces = &unread;
-  frontend_.emplace(settings_);
+  shared_.keyspaces = &unread;
+  frontend_.emplace(shared_);
   for (const auto& [code, answer] :
        {std::pair(ErrorCode::kOffline, "-OFFLINE "), std::pair(ErrorCode::kNotReady, "-OFFLINE "),
         std::pair(ErrorCode::kLockWait, "-TRYAGAIN ")}) {

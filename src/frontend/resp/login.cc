@@ -36,7 +36,7 @@ void AppendAuthWithoutAccounts(RespArguments arguments, base::Buffer& out) {
 void RespLogin::AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out,
                            Item* item) {
   if (arguments.size() > 3) return resp::AppendError(kSyntax, &out);
-  if (!settings_.accounts) return AppendAuthWithoutAccounts(arguments, out);
+  if (!shared_.accounts) return AppendAuthWithoutAccounts(arguments, out);
   LogIn(arguments.size() == 3 ? arguments[1] : kRespDefaultUser, arguments.back(), arena, item);
 }
 
@@ -92,10 +92,10 @@ void RespLogin::AppendHello(RespArguments arguments, const model::Account* accou
         "RESP protocol version at the same time",
         &out);
   }
-  if (logs_in && !settings_.accounts && user != kRespDefaultUser) {
+  if (logs_in && !shared_.accounts && user != kRespDefaultUser) {
     return resp::AppendError(kWrongLogin, &out);
   }
-  if (logs_in && settings_.accounts) {
+  if (logs_in && shared_.accounts) {
     LogIn(user, password, arena, item);
     hello_ = std::move(hello);
     return;
@@ -123,7 +123,7 @@ void RespLogin::AppendServer(base::Buffer& out) const {
   resp::AppendBulk("id", &out);
   resp::AppendInteger(static_cast<int64_t>(own_client_.id()), &out);
   add("mode", "standalone");
-  add("role", settings_.takes_writes() ? "master" : "replica");
+  add("role", shared_.takes_writes() ? "master" : "replica");
   resp::AppendBulk("modules", &out);
   resp::AppendArray(0, &out);
 }

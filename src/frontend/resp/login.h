@@ -4,8 +4,8 @@
 // a login; Ended appends the answer when the login has been checked. A login that fails changes
 // nothing: as in Redis, an earlier login goes on.
 // Threads: one at a time.
-// Lifetime: one for each connection; the settings, the connection's state and its own client
-// outlive it.
+// Lifetime: one for each connection; what the port shares, the connection's state and its own
+// client outlive it.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 #include "exec/frontend.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/own_client.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/state.h"
 #include "model/account.h"
 #include "model/error.h"
@@ -27,13 +27,13 @@ namespace rowsocket::frontend {
 
 class RespLogin {
  public:
-  RespLogin(const RespSettings& settings, RespState& state, RespOwnClient& own_client)
-      : settings_(settings), state_(state), own_client_(own_client) {}
+  RespLogin(const RespShared& shared, RespState& state, RespOwnClient& own_client)
+      : shared_(shared), state_(state), own_client_(own_client) {}
 
   /// Whether the client is logged in. Without accounts, every client is.
   bool is_logged_in() const { return is_logged_in_; }
   /// RESET: makes the connection what it was when it began.
-  void Reset() { is_logged_in_ = !settings_.accounts; }
+  void Reset() { is_logged_in_ = !shared_.accounts; }
 
   // AppendAuth and AppendHello append a reply, or make the item ask for a login.
   void AppendAuth(RespArguments arguments, base::Arena& arena, base::Buffer& out, exec::Item* item);
@@ -57,10 +57,10 @@ class RespLogin {
   /// Appends the reply to a successful HELLO.
   void AppendServer(base::Buffer& out) const;
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   RespState& state_;
   RespOwnClient& own_client_;
-  bool is_logged_in_ = !settings_.accounts;
+  bool is_logged_in_ = !shared_.accounts;
   std::optional<Hello> hello_;  ///< Has a value if the login under way is HELLO's.
 };
 

@@ -47,7 +47,7 @@ class RespMemoryTest : public ::testing::Test {
   RespClients clients_;
   RespCursors cursors_;
   RespScripts scripts_;
-  RespSettings resp_;
+  RespShared resp_;
   exec::PortOnFake test_;
 };
 

@@ -90,7 +90,7 @@ void RespMonitor::AppendLatency(RespArguments arguments, resp::Version version,
 // On a port with accounts, a client may not see what others have asked for.
 void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) const {
   const std::string_view what = arguments[1];
-  exec::SlowLog* const log = settings_.accounts ? nullptr : settings_.slow;
+  exec::SlowLog* const log = shared_.accounts ? nullptr : shared_.slow;
   if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
     return resp::AppendError(RespWrongCount("slowlog", what), &out);
   }
@@ -130,7 +130,7 @@ void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) cons
 // As in Redis, unknown names are skipped.
 void RespMonitor::AppendLatencies(RespArguments commands, resp::Version version,
                                   base::Buffer& out) const {
-  std::vector<exec::LatencyRow> rows = Latencies(settings_.latency);
+  std::vector<exec::LatencyRow> rows = Latencies(shared_.latency);
   std::erase_if(rows, [&](const exec::LatencyRow& row) {
     const std::string_view name = RespCommandName(row.verb);
     return !commands.empty() &&
@@ -150,7 +150,7 @@ void RespMonitor::AppendLatencies(RespArguments commands, resp::Version version,
 
 std::string RespMonitor::PercentileLines() const {
   std::string lines;
-  for (const exec::LatencyRow& row : Latencies(settings_.latency)) {
+  for (const exec::LatencyRow& row : Latencies(shared_.latency)) {
     char line[256];
     snprintf(line, sizeof(line), "latency_percentiles_usec_%s:p50=%.3f,p99=%.3f,p99.9=%.3f\r\n",
              std::string(RespCommandName(row.verb)).c_str(), row.counts.QuantileUs(500),
@@ -164,10 +164,10 @@ std::string RespMonitor::PercentileLines() const {
 // calls.
 std::string RespMonitor::CommandLines() const {
   std::vector<base::LatencyCounts> answered(kRespCommandNumbers);
-  for (const exec::LatencyRow& row : Latencies(settings_.latency)) answered[row.verb] += row.counts;
+  for (const exec::LatencyRow& row : Latencies(shared_.latency)) answered[row.verb] += row.counts;
   std::string lines;
   for (uint32_t verb = 1; verb < answered.size(); ++verb) {
-    const RespFailures failures = settings_.info->failures(verb, flushes());
+    const RespFailures failures = shared_.info->failures(verb, flushes());
     const uint64_t answers = answered[verb].count();
     if (answers + failures.rejected + failures.failed == 0) continue;
     const uint64_t calls = answers - std::min(answers, failures.rejected);
@@ -211,19 +211,19 @@ std::string RespMonitor::Info(RespArguments sections, std::string_view keys) con
 
 std::string RespMonitor::InfoSection(std::string_view section, std::string_view keys) const {
   const auto sum = [this](exec::Stat stat) {
-    return std::to_string(settings_.stats != nullptr ? settings_.stats->Sum(stat) : 0) + "\r\n";
+    return std::to_string(shared_.stats != nullptr ? shared_.stats->Sum(stat) : 0) + "\r\n";
   };
   if (section == "server") {
-    const model::Health health = settings_.health ? settings_.health() : model::Health();
+    const model::Health health = shared_.health ? shared_.health() : model::Health();
     return "redis_version:" + std::string(kRespRedisVersion) +
-           "\r\nrowsocket_version:" + settings_.version +
+           "\r\nrowsocket_version:" + shared_.version +
            "\r\nserver_version:" + std::string(health.version) +
-           "\r\nrun_id:" + settings_.info->run_id() +
-           "\r\nuptime_in_seconds:" + std::to_string(settings_.info->uptime_s()) +
+           "\r\nrun_id:" + shared_.info->run_id() +
+           "\r\nuptime_in_seconds:" + std::to_string(shared_.info->uptime_s()) +
            "\r\nredis_mode:standalone\r\narch_bits:64\r\n";
   }
   if (section == "clients") {
-    const size_t waiting = settings_.clients != nullptr ? settings_.clients->CountWaiting() : 0;
+    const size_t waiting = shared_.clients != nullptr ? shared_.clients->CountWaiting() : 0;
     return "connected_clients:" + sum(exec::Stat::kConnections) +
            "blocked_clients:" + std::to_string(waiting) + "\r\n";
   }
@@ -233,7 +233,7 @@ std::string RespMonitor::InfoSection(std::string_view section, std::string_view 
   }
   if (section == "persistence") return "loading:0\r\n";
   if (section == "stats") {
-    RespCounts counts = settings_.info->counts();
+    RespCounts counts = shared_.info->counts();
     counts += uncounted_;
     return "total_connections_received:" + sum(exec::Stat::kConnectionsAccepted) +
            "total_commands_processed:" + std::to_string(counts.commands) +
@@ -242,17 +242,17 @@ std::string RespMonitor::InfoSection(std::string_view section, std::string_view 
            "\r\ntotal_net_input_bytes:" + sum(exec::Stat::kBytesReceived) +
            "total_net_output_bytes:" + sum(exec::Stat::kBytesSent) +
            "rejected_connections:" + sum(exec::Stat::kConnectionsRefused) +
-           "total_error_replies:" + std::to_string(settings_.info->errors(flushes())) + "\r\n";
+           "total_error_replies:" + std::to_string(shared_.info->errors(flushes())) + "\r\n";
   }
   if (section == "replication") {
-    return "role:" + std::string(settings_.takes_writes() ? "master" : "slave") +
+    return "role:" + std::string(shared_.takes_writes() ? "master" : "slave") +
            "\r\nconnected_slaves:0\r\n";
   }
   if (section == "cpu") return CpuLines();
-  if (section == "errorstats") return settings_.info->ErrorLines(flushes());
+  if (section == "errorstats") return shared_.info->ErrorLines(flushes());
   if (section == "cluster") return "cluster_enabled:0\r\n";
   if (section == "keyspace") return std::string(keys);
-  if (section == "refused") return settings_.info->RefusedLines();
+  if (section == "refused") return shared_.info->RefusedLines();
   return section == "latencystats" ? PercentileLines() : CommandLines();
 }
 

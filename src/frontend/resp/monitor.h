@@ -5,7 +5,7 @@
 // adds to the port's RespInfo now and then, and when it ends. The counters of errors begin anew
 // with the latencies, so that both are about the same time.
 // Threads: one at a time.
-// Lifetime: one for each connection; the settings outlive it.
+// Lifetime: one for each connection; what the port shares outlives it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "engine/session.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/info.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/work.h"
 #include "keyspace/keyspaces.h"
 #include "model/account.h"
@@ -27,19 +27,19 @@ namespace rowsocket::frontend {
 
 class RespMonitor {
  public:
-  explicit RespMonitor(const RespSettings& settings) : settings_(settings) {}
-  ~RespMonitor() { settings_.info->Add(uncounted_); }
+  explicit RespMonitor(const RespShared& shared) : shared_(shared) {}
+  ~RespMonitor() { shared_.info->Add(uncounted_); }
   RespMonitor(const RespMonitor&) = delete;
   RespMonitor& operator=(const RespMonitor&) = delete;
 
   void Count(const RespCounts& counts) {
     uncounted_ += counts;
-    if (uncounted_.commands >= kCountEvery) settings_.info->Add(std::exchange(uncounted_, {}));
+    if (uncounted_.commands >= kCountEvery) shared_.info->Add(std::exchange(uncounted_, {}));
   }
   /// Counts an error reply. `error`: RespErrorOf the reply; `verb`: the number of the command
   /// (RespCommandName).
   void CountError(uint8_t error, uint32_t verb, bool is_rejected) const {
-    settings_.info->AddError(error, verb, is_rejected, flushes());
+    shared_.info->AddError(error, verb, is_rejected, flushes());
   }
 
   // Append functions for the replies to commands of the same names.
@@ -66,15 +66,13 @@ class RespMonitor {
   static constexpr uint64_t kCountEvery = 64;
 
   /// How often the latencies have begun anew.
-  uint64_t flushes() const {
-    return settings_.latency != nullptr ? settings_.latency->flushes() : 0;
-  }
+  uint64_t flushes() const { return shared_.latency != nullptr ? shared_.latency->flushes() : 0; }
   void AppendLatencies(RespArguments commands, resp::Version version, base::Buffer& out) const;
   std::string InfoSection(std::string_view section, std::string_view keys) const;
   std::string CommandLines() const;
   std::string PercentileLines() const;
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   RespCounts uncounted_;  ///< Counts that RespInfo does not have yet.
 };
 

@@ -146,7 +146,7 @@ void RespOwnClient::Show(const RespState& state, const model::Account* account) 
   facts_.version = static_cast<int>(state.version);
   facts_.account = account != nullptr ? account->user() + "@" + account->host() : std::string();
   facts_.user = account != nullptr ? account->user() : std::string(kRespDefaultUser);
-  if (id_ != 0) settings_.clients->Show(id_, facts_, activity_);
+  if (id_ != 0) shared_.clients->Show(id_, facts_, activity_);
 }
 
 RespClient RespOwnClient::Shown() const { return RespClientOf(id_, facts_, activity_); }
@@ -154,8 +154,8 @@ RespClient RespOwnClient::Shown() const { return RespClientOf(id_, facts_, activ
 // A client with an account sees only the connections of this account, like SHOW PROCESSLIST without
 // the privilege PROCESS.
 std::vector<RespClient> RespOwnClient::VisibleClients() const {
-  std::vector<RespClient> clients = settings_.clients->All();
-  if (!settings_.accounts) return clients;
+  std::vector<RespClient> clients = shared_.clients->All();
+  if (!shared_.accounts) return clients;
   std::erase_if(
       clients, [this](const RespClient& client) { return client.facts.account != facts_.account; });
   return clients;
@@ -211,7 +211,7 @@ void RespOwnClient::AppendClient(RespArguments arguments, const RespState& state
   } else if (IsWord(what, "tracking") && count == 3 && IsWord(arguments[2], "off")) {
     resp::AppendSimple("OK", &out);
   } else if ((IsWord(what, "tracking") && count > 2) || IsWord(what, "caching")) {
-    settings_.info->AddRefused(*FindRespCommand(arguments[0]));
+    shared_.info->AddRefused(*FindRespCommand(arguments[0]));
     // Clients that were told OK would keep values that nobody tells them are old.
     resp::AppendError("ERR CLIENT TRACKING is not served: switch client-side caching off", &out);
   } else if (IsServed(what)) {
@@ -295,7 +295,7 @@ void RespOwnClient::KillClients(RespArguments options, base::Buffer& out, Item* 
       return resp::AppendError(error, &out);
   }
   // On a port with accounts, the answer must not show which accounts exist.
-  if (filter.user && !settings_.accounts && *filter.user != facts_.user) {
+  if (filter.user && !shared_.accounts && *filter.user != facts_.user) {
     return resp::AppendError("ERR No such user '" + std::string(filter.user->substr(0, 64)) + "'",
                              &out);
   }
@@ -306,8 +306,8 @@ void RespOwnClient::KillClients(RespArguments options, base::Buffer& out, Item* 
     if (is_me) {
       item->closes = true;
     } else {
-      if (!ConnectionBook::Shared().End(settings_.plugin, client.id)) continue;
-      settings_.clients->NoteEnded(client.id);
+      if (!ConnectionBook::Shared().End(shared_.plugin, client.id)) continue;
+      shared_.clients->NoteEnded(client.id);
     }
     ++ended;
   }

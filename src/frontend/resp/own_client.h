@@ -4,7 +4,7 @@
 // Flow: SetId, then Show; Show again whenever the name, the account or the state has changed. The
 // connection leaves the port's clients (clients.h) when this object ends.
 // Threads: one at a time; any thread may read activity(), which CLIENT LIST of others shows.
-// Lifetime: one for each connection; the settings outlive it.
+// Lifetime: one for each connection; what the port shares outlives it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "frontend/resp/clients.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/reply_mode.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/state.h"
 #include "model/account.h"
 #include "protocol/resp/reply.h"
@@ -29,9 +29,9 @@ inline constexpr std::string_view kRespBadName =
 
 class RespOwnClient {
  public:
-  explicit RespOwnClient(const RespSettings& settings) : settings_(settings) {}
+  explicit RespOwnClient(const RespShared& shared) : shared_(shared) {}
   ~RespOwnClient() {
-    if (id_ != 0) settings_.clients->Leave(id_);
+    if (id_ != 0) shared_.clients->Leave(id_);
   }
   RespOwnClient(const RespOwnClient&) = delete;
   RespOwnClient& operator=(const RespOwnClient&) = delete;
@@ -64,7 +64,7 @@ class RespOwnClient {
   void ListClients(RespArguments options, resp::Version version, base::Buffer& out) const;
   void KillClients(RespArguments options, base::Buffer& out, exec::Item* item) const;
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   uint64_t id_ = 0;
   RespFacts facts_;  ///< Show gives RespClients a copy.
   RespActivity activity_;

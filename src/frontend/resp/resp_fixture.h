@@ -23,11 +23,11 @@ class RespTest : public ::testing::Test {
     store_.CreateTable({"rowsocket.tokens",
                         {"token", "request", "answer", "created"},
                         {{"PRIMARY", {0}}, {"created", {3}}}});
-    settings_.schema = "shop";
-    settings_.info = &info_;
-    settings_.cursors = &cursors_;
-    settings_.scripts = &scripts_;
-    frontend_.emplace(settings_);
+    shared_.schema = "shop";
+    shared_.info = &info_;
+    shared_.cursors = &cursors_;
+    shared_.scripts = &scripts_;
+    frontend_.emplace(shared_);
   }
 
   /// Parses one inline command as a worker does, and opens the indexes that it asks for.
@@ -77,7 +77,7 @@ class RespTest : public ::testing::Test {
   RespCursors cursors_;
   RespClients clients_;
   RespScripts scripts_;
-  RespSettings settings_;
+  RespShared shared_;
   base::Arena arena_;
   exec::Frontend::Parsed parsed_ = exec::Frontend::Parsed::kNeedMore;
   size_t consumed_ = 0;

@@ -214,8 +214,8 @@ void RespServerCommands::AppendConfig(RespArguments arguments, base::Buffer& out
   // Clients read `databases` before they send SELECT, `timeout` for how often to send a PING, and
   // `proto-max-bulk-len` for the longest value that they may send.
   add("databases", std::to_string(std::size(kRespDatabases)));
-  add("timeout", std::to_string(settings_.limits.idle_timeout_s));
-  add("proto-max-bulk-len", std::to_string(settings_.limits.line_bytes_max));
+  add("timeout", std::to_string(shared_.limits.idle_timeout_s));
+  add("proto-max-bulk-len", std::to_string(shared_.limits.line_bytes_max));
   resp::AppendMap(asked.size(), state_.version, &out);
   for (const auto& [name, value] : asked) {
     resp::AppendBulk(name, &out);
@@ -227,13 +227,13 @@ void RespServerCommands::AppendScript(RespArguments arguments, base::Buffer& out
   const std::string_view what = arguments[1];
   std::string sha1;
   if (IsWord(what, "load") && arguments.size() == 3) {
-    if (settings_.scripts->Load(arguments[2], &sha1) == RespScript::kNone)
+    if (shared_.scripts->Load(arguments[2], &sha1) == RespScript::kNone)
       return resp::AppendError(kRespNoScripts, &out);
     resp::AppendBulk(sha1, &out);
   } else if (IsWord(what, "exists") && arguments.size() > 2) {
     resp::AppendArray(arguments.size() - 2, &out);
     for (const std::string_view one : arguments.subspan(2)) {
-      resp::AppendInteger(settings_.scripts->Find(one) != RespScript::kNone, &out);
+      resp::AppendInteger(shared_.scripts->Find(one) != RespScript::kNone, &out);
     }
   } else if (IsWord(what, "flush")) {
     const bool is_right =
@@ -250,7 +250,7 @@ void RespServerCommands::AppendScript(RespArguments arguments, base::Buffer& out
 }
 
 void RespServerCommands::AppendRole(base::Buffer& out) const {
-  if (!settings_.takes_writes()) {
+  if (!shared_.takes_writes()) {
     resp::AppendArray(5, &out);
     resp::AppendBulk("slave", &out);
     resp::AppendBulk("", &out);

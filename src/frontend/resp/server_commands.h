@@ -4,7 +4,7 @@
 // Flow: Append for each such command. It takes the replies to INFO, LATENCY, SLOWLOG and HOTKEYS
 // from monitor.h, and those to CLIENT from own_client.h.
 // Threads: one at a time.
-// Lifetime: one for each connection; the settings and the connection's parts outlive it.
+// Lifetime: one for each connection; what the port shares and the connection's parts outlive it.
 // Limits: kRespConfigPatternsMax patterns of CONFIG GET, of kRespPatternBytesMax bytes each.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "frontend/resp/key_locator.h"
 #include "frontend/resp/monitor.h"
 #include "frontend/resp/own_client.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/state.h"
 #include "model/account.h"
 
@@ -24,10 +24,10 @@ namespace rowsocket::frontend {
 
 class RespServerCommands {
  public:
-  RespServerCommands(const RespSettings& settings, const RespState& state,
+  RespServerCommands(const RespShared& shared, const RespState& state,
                      const RespKeyLocator& locator, const RespMonitor& monitor,
                      RespOwnClient& own_client)
-      : settings_(settings),
+      : shared_(shared),
         state_(state),
         locator_(locator),
         monitor_(monitor),
@@ -43,7 +43,7 @@ class RespServerCommands {
   void AppendScript(RespArguments arguments, base::Buffer& out) const;
   void AppendRole(base::Buffer& out) const;
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   const RespState& state_;
   const RespKeyLocator& locator_;
   const RespMonitor& monitor_;

@@ -12,7 +12,7 @@ namespace {
 
 class RespServerCommandsTest : public ::testing::Test {
  protected:
-  RespServerCommandsTest() { settings_.info = &info_; }
+  RespServerCommandsTest() { shared_.info = &info_; }
 
   /// The reply to the command; "none" if it is not one of the server's.
   std::string Ask(const std::vector<std::string_view>& words) {
@@ -24,12 +24,12 @@ class RespServerCommandsTest : public ::testing::Test {
   }
 
   RespInfo info_;
-  RespSettings settings_;
+  RespShared shared_;
   RespState state_;
-  RespKeyLocator locator_{settings_};
-  RespMonitor monitor_{settings_};
-  RespOwnClient own_client_{settings_};
-  RespServerCommands server_{settings_, state_, locator_, monitor_, own_client_};
+  RespKeyLocator locator_{shared_};
+  RespMonitor monitor_{shared_};
+  RespOwnClient own_client_{shared_};
+  RespServerCommands server_{shared_, state_, locator_, monitor_, own_client_};
   exec::Item item_;
 };
 
@@ -42,7 +42,7 @@ TEST_F(RespServerCommandsTest, OnlyWhatIsAboutTheServerIsAnswered) {
 }
 
 TEST_F(RespServerCommandsTest, ConfigHasTheLimitsInTheShapeOfTheProtocol) {
-  settings_.limits.idle_timeout_s = 17;
+  shared_.limits.idle_timeout_s = 17;
   EXPECT_EQ("*2\r\n$7\r\ntimeout\r\n$2\r\n17\r\n", Ask({"config", "GET", "timeou?"}));
   state_.version = resp::Version::k3;
   EXPECT_EQ("%1\r\n$7\r\nTimeout\r\n$2\r\n17\r\n", Ask({"config", "GET", "Timeout"}));
@@ -50,7 +50,7 @@ TEST_F(RespServerCommandsTest, ConfigHasTheLimitsInTheShapeOfTheProtocol) {
 
 TEST_F(RespServerCommandsTest, AServerThatTakesNoWritesIsAReplica) {
   EXPECT_TRUE(Ask({"role"}).starts_with("*3\r\n$6\r\nmaster\r\n"));
-  settings_.health = [] {
+  shared_.health = [] {
     model::Health health;
     health.writes = false;
     return health;

@@ -13,9 +13,9 @@ class RespStateChangesTest : public ::testing::Test {
  protected:
   RespStateChangesTest() { item_.detail = &work_; }
 
-  RespSettings settings_;
+  RespShared shared_;
   RespState state_;
-  RespOwnClient own_client_{settings_};
+  RespOwnClient own_client_{shared_};
   RespWatchedKeys watched_;
   RespStateChanges changes_{state_, own_client_, watched_};
   RespWork work_;

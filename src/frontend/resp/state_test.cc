@@ -24,7 +24,7 @@ class RespStateTest : public RespTest {
     store_.CreateTable({"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}},
                        {{"1", "10", std::nullopt}, {"2", "20", "b"}});
     store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}});
-    frontend_.emplace(settings_);
+    frontend_.emplace(shared_);
     turns_ = stops_ = 0;
   }
 
@@ -300,8 +300,8 @@ TEST_F(RespTest, ACommandMayNameManyTables) {
 }
 
 TEST_F(RespTest, NoInputIsFullBeforeItIsWrong) {
-  settings_.limits.line_bytes_max = 1000;
-  frontend_.emplace(settings_);
+  shared_.limits.line_bytes_max = 1000;
+  frontend_.emplace(shared_);
   for (size_t bytes = 900; bytes <= 1000; ++bytes) {
     const std::string input = "*2\r\n$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') +
                               "\r\n$" + std::string(2 * model::kRespCountBytesMax, '1');

@@ -35,7 +35,7 @@ TEST(RespTokensTest, TransactionsHaveOneIdentityWhereTheirWordsAreTheSame) {
 }
 
 TEST_F(RespTest, ATokenAsksForTheIndexesOfItsTableFirst) {
-  RespTokens tokens(settings_.tokens);
+  RespTokens tokens(shared_.tokens);
   RespWork work;
   std::string error;
   for (int index = 0; index < 2; ++index) {
@@ -57,7 +57,7 @@ TEST_F(RespTest, ATokenAsksForTheIndexesOfItsTableFirst) {
 }
 
 TEST_F(RespTest, ATokenWhoseTableIsMissingIsRefusedOnceAndTriedAgain) {
-  RespTokens tokens(settings_.tokens);
+  RespTokens tokens(shared_.tokens);
   std::string error;
   exec::Item item;
   EXPECT_EQ(nullptr, tokens.Prepare("a", "identity", arena_, &item, &error));

@@ -206,8 +206,8 @@ TEST_F(RespTest, ARequestThatIsKilledHasFailedAndOneOfAServerThatIsOfflineIsReje
 }
 
 TEST_F(RespTest, TheGrantThatIsMissingIsAllThatARenameNeeds) {
-  settings_.account = std::make_shared<model::Account>("app", "%");
-  frontend_.emplace(settings_);
+  shared_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(shared_);
   store_.SetHook([](const engine::fake::Call& call) {
     if (call.kind != engine::fake::Call::Kind::kJudge) return engine::Outcome();
     return engine::Outcome::Fail(model::ErrorCode::kDenied);
@@ -220,8 +220,8 @@ TEST_F(RespTest, TheGrantThatIsMissingIsAllThatARenameNeeds) {
 }
 
 TEST_F(RespTest, FlushAllNeedsDeleteAloneAndItsRefusalSaysSo) {
-  settings_.account = std::make_shared<model::Account>("app", "%");
-  frontend_.emplace(settings_);
+  shared_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(shared_);
   bool reads = false;
   store_.SetHook([&reads](const engine::fake::Call& call) {
     if (call.kind != engine::fake::Call::Kind::kJudge) return engine::Outcome();
@@ -247,10 +247,10 @@ TEST_F(RespTest, InfoHasTheTimeOnProcessors) {
 }
 
 TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
-  settings_.clients = &clients_;
-  frontend_.emplace(settings_);
+  shared_.clients = &clients_;
+  frontend_.emplace(shared_);
   frontend_->SetConnectionId(7);
-  RespFrontend other(settings_);
+  RespFrontend other(shared_);
   other.SetConnectionId(8);
   Ask("MULTI");
   Ask("GET a");
@@ -277,9 +277,9 @@ TEST_F(RespTest, ClientListTellsWhoWaitsAndWhoIsInATransaction) {
 
 // SQL takes any bytes for the name of a user, and tools split lines at blanks.
 TEST_F(RespTest, ClientListHasOneLineForEachClientWhateverItsUserIsCalled) {
-  settings_.clients = &clients_;
-  settings_.account = std::make_shared<model::Account>("a b\nid=9 \xc3\xa4", "%");
-  frontend_.emplace(settings_);
+  shared_.clients = &clients_;
+  shared_.account = std::make_shared<model::Account>("a b\nid=9 \xc3\xa4", "%");
+  frontend_.emplace(shared_);
   frontend_->SetConnectionId(7);
   for (const char* const command : {"CLIENT LIST", "CLIENT INFO"}) {
     const std::string line = Ask(command);
@@ -291,8 +291,8 @@ TEST_F(RespTest, ClientListHasOneLineForEachClientWhateverItsUserIsCalled) {
 }
 
 TEST_F(RespTest, ClientListTellsTheLastCommand) {
-  settings_.clients = &clients_;
-  frontend_.emplace(settings_);
+  shared_.clients = &clients_;
+  frontend_.emplace(shared_);
   frontend_->SetConnectionId(7);
   Ask("GET a");
   const std::string line = Ask("CLIENT LIST");
@@ -303,8 +303,8 @@ TEST_F(RespTest, ClientListTellsTheLastCommand) {
 }
 
 TEST_F(RespTest, AClientThatHasBeenEndedIsListedNoMoreThoughItsWorkerHasNotSeenIt) {
-  settings_.clients = &clients_;
-  frontend_.emplace(settings_);
+  shared_.clients = &clients_;
+  frontend_.emplace(shared_);
   frontend_->SetConnectionId(7);
   const RespActivity activity;
   clients_.Show(8, RespFacts(), activity);
@@ -341,7 +341,7 @@ TEST_F(RespTest, KeysTellWhatTheyTake) {
 
 // The fields that are chosen from are kept until the row has ended.
 TEST_F(RespTest, RandomFieldsWithValuesAreOfARowOfLimitedBytes) {
-  settings_.limits.reply_bytes_max = 150;
+  shared_.limits.reply_bytes_max = 150;
   const std::string value(100, 'x');
   EXPECT_EQ(":2\r\n", Ask("HSET t:9 v " + value + " w " + value));
   EXPECT_EQ("-TOOLARGE the reply is larger than resp_reply_max_bytes\r\n",
@@ -461,8 +461,8 @@ TEST_F(RespTest, ReadOfALockedTableMayBeTriedAgain) {
 
 TEST_F(RespTest, AHistogramHasCallsOfMinutesUnderAnEndOfTheirOwn) {
   exec::LatencyRegistry latency(kRespCommandNumbers, nullptr);
-  settings_.latency = &latency;
-  frontend_.emplace(settings_);
+  shared_.latency = &latency;
+  frontend_.emplace(shared_);
   exec::LatencyBlock block(&latency, "");
   for (const int64_t seconds : {132, 150}) {
     block.Add(NumberOf(*FindRespCommand("get")), exec::Phase::kWhole, seconds * 1'000'000'000);
@@ -474,8 +474,8 @@ TEST_F(RespTest, AHistogramHasCallsOfMinutesUnderAnEndOfTheirOwn) {
 }
 
 TEST_F(RespTest, CommandsThatLookAtAllConnectionsOrLatenciesAreCostly) {
-  settings_.clients = &clients_;
-  frontend_.emplace(settings_);
+  shared_.clients = &clients_;
+  frontend_.emplace(shared_);
   for (const char* const line :
        {"CLIENT LIST", "CLIENT KILL LADDR x:1", "INFO commandstats", "LATENCY HISTOGRAM"})
     EXPECT_TRUE(Parse(std::string(line) + "\r\n").is_costly) << line;

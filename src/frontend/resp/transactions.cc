@@ -38,7 +38,7 @@ std::string RespTransactions::WhyNotQueued(const CommandWithArguments& added, si
     return "ERR a transaction has one token, of 1 to " + std::to_string(model::kTokenBytesMax) +
            " bytes";
   }
-  if (bytes > settings_.limits.line_bytes_max || before == model::kRespCommandsMax) {
+  if (bytes > shared_.limits.line_bytes_max || before == model::kRespCommandsMax) {
     return "TOOLARGE a transaction has at most " + std::to_string(model::kRespCommandsMax) +
            " commands, and resp_request_max_bytes";
   }
@@ -60,7 +60,7 @@ void RespTransactions::Queue(const RespCommand& command, RespArguments arguments
     maker_.Add(command, arguments, account == nullptr, arena, &calls, &why);
   }
   if (!why.empty()) {
-    if (why.starts_with("NOTSERVED")) settings_.info->AddRefused(command);
+    if (why.starts_with("NOTSERVED")) shared_.info->AddRefused(command);
     if (command.verb != Verb::kWatch) state_.multi_failed = true;  // As in Redis.
     return RejectItem(why, arena, item);
   }

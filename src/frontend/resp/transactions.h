@@ -23,7 +23,7 @@
 #include "frontend/resp/command.h"
 #include "frontend/resp/index_finder.h"
 #include "frontend/resp/server_commands.h"
-#include "frontend/resp/settings.h"
+#include "frontend/resp/shared.h"
 #include "frontend/resp/state.h"
 #include "frontend/resp/state_changes.h"
 #include "frontend/resp/tokens.h"
@@ -48,8 +48,8 @@ class RespTransactions {
     RespServerCommands& server;
   };
 
-  RespTransactions(const RespSettings& settings, const Parts& parts)
-      : settings_(settings),
+  RespTransactions(const RespShared& shared, const Parts& parts)
+      : shared_(shared),
         state_(parts.state),
         changes_(parts.changes),
         watched_(parts.watched),
@@ -110,7 +110,7 @@ class RespTransactions {
   /// EXEC is parsed again.
   bool PrepareQueued(const model::Account* account, base::Arena& arena, exec::Item* item);
 
-  const RespSettings& settings_;
+  const RespShared& shared_;
   RespState& state_;
   RespStateChanges& changes_;
   const RespWatchedKeys& watched_;

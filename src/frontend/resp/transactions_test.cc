@@ -151,8 +151,8 @@ TEST_F(RespTest, ARowThatTheTransactionItselfMakesEndsNoWatch) {
 }
 
 TEST_F(RespTest, EmptyArgumentsTakeRoomInATransaction) {
-  settings_.limits.line_bytes_max = 4096;
-  frontend_.emplace(settings_);
+  shared_.limits.line_bytes_max = 4096;
+  frontend_.emplace(shared_);
   Ask("MULTI");
   std::string command = "HMGET t:1";
   for (int i = 0; i < 200; ++i) command += " \"\"";
@@ -309,8 +309,8 @@ TEST_F(RespTest, ACommandWithTooManyWordsEndsNoConnection) {
 }
 
 TEST_F(RespTest, WhatIsQueuedOrWatchedIsHeld) {
-  settings_.limits.line_bytes_max = 2000;
-  frontend_.emplace(settings_);
+  shared_.limits.line_bytes_max = 2000;
+  frontend_.emplace(shared_);
   const std::string value(1000, 'x');
   Ask("MULTI");
   EXPECT_EQ(0u, frontend_->held_bytes());
@@ -365,8 +365,8 @@ TEST_F(RespTest, ATransactionWithATokenTakesEffectOnce) {
 
 // The limit of an account counts requests that name it.
 TEST_F(RespTest, WhoAsksForATokenIsCountedAndJudgedByNoRights) {
-  settings_.account = std::make_shared<model::Account>("app", "%");
-  frontend_.emplace(settings_);
+  shared_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(shared_);
   unsigned judged = 0;
   store_.SetHook([&judged](const engine::fake::Call& call) {
     judged += call.kind == engine::fake::Call::Kind::kJudge;
@@ -377,7 +377,7 @@ TEST_F(RespTest, WhoAsksForATokenIsCountedAndJudgedByNoRights) {
   store_.SetHook({});
   Item item = Parse("ROW.OUTCOME t-1\r\n");
   EXPECT_EQ(Item::Kind::kRequest, item.kind);
-  EXPECT_EQ(settings_.account.get(), item.request.account);
+  EXPECT_EQ(shared_.account.get(), item.request.account);
   frontend_->Refuse(item, {model::ErrorCode::kAccountRate}, arena_);
   EXPECT_EQ(0u, Run(item).find("-RATE "));
 }

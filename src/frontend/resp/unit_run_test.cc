@@ -24,7 +24,7 @@ TEST_F(RespTest, TheBytesThatAUnitReadsAreLimited) {
   store_.CreateTable({"shop.large", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"1", value}});
   store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
                      {{"0", "large", value, std::nullopt}});
-  settings_.limits.reply_bytes_max = kValueBytes / 2;
+  shared_.limits.reply_bytes_max = kValueBytes / 2;
   const auto transaction = [](const std::string& command, size_t times) {
     return "MULTI\r\n" + Repeated(command + "\r\n", times) + "EXEC";
   };

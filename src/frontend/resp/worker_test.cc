@@ -61,7 +61,7 @@ class RespWorkerTest : public ::testing::Test {
   RespClients clients_;
   RespCursors cursors_;
   RespScripts scripts_;
-  RespSettings resp_;
+  RespShared resp_;
   exec::TestLogins checker_;
   exec::LoginDesk desk_{checker_, 2};
   exec::PortOnFake test_;

@@ -32,7 +32,7 @@ class RespProtocol final : public Protocol {
   frontend::RespClients clients_;
   frontend::RespCursors cursors_;
   frontend::RespScripts scripts_;
-  frontend::RespSettings shared_;
+  frontend::RespShared shared_;
   std::shared_ptr<SharedKeyspaces> shared_keyspaces_;  ///< Null: there is no port.
 };
 

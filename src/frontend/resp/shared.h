@@ -24,7 +24,7 @@
 
 namespace rowsocket::frontend {
 
-struct RespSettings {
+struct RespShared {
   bool accounts = false;  ///< Clients log in with accounts of the server.
   /// The account of connections that have not logged in with another one; null: they may do
   /// everything.

@@ -104,16 +104,16 @@ void Port::List(const std::shared_ptr<ConnectionList>& list) {
   for (auto& worker : workers_) worker->List(list);
 }
 
-// The worker that accepts has a session, so that at least one worker does.
+// The worker that accepts has a session, so that Emptiest finds one. If it ever found none, the
+// connection would be closed.
 bool Port::Assign(net::UniqueFd fd) {
   const base::MutexLock lock(assign_mutex_);
   uint64_t connections = 0;
   for (const auto& worker : workers_) connections += worker->connections();
   if (connections >= settings_.limits.connections_max) return false;  // Closed with `fd`.
   Worker* const worker = worker_pool_->Emptiest();
-  ROWSOCKET_REQUIRE(worker != nullptr);
-  worker->Adopt(std::move(fd));
-  return true;
+  if (worker != nullptr) worker->Adopt(std::move(fd));
+  return worker != nullptr;
 }
 
 }  // namespace rowsocket::exec

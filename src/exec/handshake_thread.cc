@@ -3,10 +3,10 @@
 #include <array>
 #include <cerrno>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "net/peer.h"
 #include "net/tls_stream.h"
 
@@ -59,16 +59,7 @@ HandshakeThread::HandshakeThread(const HandshakeSettings& settings, StatRegistry
 
 bool HandshakeThread::Start() {
   if (!loop_.Open()) return false;
-  try {
-    thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error& error) {
-    errno = error.code().value();
-    return false;
-  } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return false;
-  }
-  return true;
+  return base::StartThread(&thread_, [this] { Main(); });
 }
 
 void HandshakeThread::Stop() {

@@ -1,13 +1,12 @@
 #include "exec/login_desk.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 namespace rowsocket::exec {
 
@@ -21,16 +20,9 @@ constexpr std::chrono::milliseconds kMemoryPause{100};
 }  // namespace
 
 bool LoginDesk::Start() {
-  try {
-    for (unsigned i = 0; i < threads_max_; ++i) threads_.emplace_back([this] { Main(); });
-  } catch (const std::system_error& error) {
-    errno = error.code().value();
-    return false;
-  } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return false;
-  }
-  return true;
+  return std::all_of(threads_.begin(), threads_.end(), [this](std::thread& thread) {
+    return base::StartThread(&thread, [this] { Main(); });
+  });
 }
 
 bool LoginDesk::Submit(std::unique_ptr<LoginJob> job) {
@@ -94,8 +86,8 @@ void LoginDesk::Stop() {
     stopping_ = true;
     work_.NotifyAll();
   }
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
 }
 
 void LoginDesk::Main() {

@@ -67,7 +67,7 @@ struct LoginJob {
 class LoginDesk {
  public:
   LoginDesk(engine::LoginChecker& checker, unsigned threads)
-      : checker_(checker), threads_max_(threads), sources_(ThreadShare(threads)) {}
+      : checker_(checker), threads_(threads), sources_(ThreadShare(threads)) {}
   ~LoginDesk() { Stop(); }
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
@@ -106,7 +106,6 @@ class LoginDesk {
   void LookAgain() REQUIRES(mutex_);
 
   engine::LoginChecker& checker_;
-  const unsigned threads_max_;
   std::vector<std::thread> threads_;
 
   base::Mutex mutex_;

@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/require.h"
+#include "base/thread.h"
 
 namespace rowsocket::exec {
 
@@ -49,24 +49,20 @@ bool SessionThread::Start(engine::SessionFactory& sessions, engine::LockWait loc
     const base::MutexLock lock(mutex_);
     has_ended_ = false;
   }
-  try {
-    if (pause_before_retry == nullptr) pause_before_retry = ForFiveSeconds();
-    thread_ = std::thread([this, &sessions, lock_wait, body = std::move(body),
-                           pause_before_retry = std::move(pause_before_retry)] {
-      Main(sessions, lock_wait, body, pause_before_retry);
-    });
-  } catch (const std::system_error& error) {
+  if (pause_before_retry == nullptr) pause_before_retry = ForFiveSeconds();
+  const bool is_started =
+      base::StartThread(&thread_, [this, &sessions, lock_wait, body = std::move(body),
+                                   pause_before_retry = std::move(pause_before_retry)] {
+        Main(sessions, lock_wait, body, pause_before_retry);
+      });
+  if (is_started) return true;
+  const int why = errno;
+  {
     const base::MutexLock lock(mutex_);
     has_ended_ = true;
-    errno = error.code().value();  // The process may not be allowed any more threads.
-    return false;
-  } catch (const std::bad_alloc&) {
-    const base::MutexLock lock(mutex_);
-    has_ended_ = true;
-    errno = ENOMEM;
-    return false;
   }
-  return true;
+  errno = why;
+  return false;
 }
 
 void SessionThread::Join() {

@@ -1,13 +1,12 @@
 #include "engine/server/account_watch.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "api.h"
+#include "base/thread.h"
 #include "model/limits.h"
 
 namespace rowsocket::engine::server {
@@ -35,16 +34,7 @@ void AsFarAsMemoryGoes(const Step& step) {
 
 bool AccountWatch::Start(std::function<void()> on_ended) {
   on_ended_ = std::move(on_ended);
-  try {
-    thread_ = std::thread([this] { Main(); });
-  } catch (const std::system_error& error) {
-    errno = error.code().value();
-    return false;
-  } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return false;
-  }
-  return true;
+  return base::StartThread(&thread_, [this] { Main(); });
 }
 
 void AccountWatch::Stop() {

@@ -1,4 +1,4 @@
-// The clocks that timeouts use.
+// The clocks that timeouts use, and the calendar.
 #pragma once
 
 #include <time.h>
@@ -24,5 +24,12 @@ inline int64_t NowNs() {
 
 /// Microseconds of the clock of NowNs.
 inline int64_t NowUs() { return NowNs() / 1000; }
+
+/// Seconds since 1970 by the calendar, which somebody may set forward or back.
+inline int64_t CalendarSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec;
+}
 
 }  // namespace rowsocket::base

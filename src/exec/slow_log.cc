@@ -1,10 +1,10 @@
 #include "exec/slow_log.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
 #include "exec/address_text.h"
 #include "exec/connection_book.h"
 #include "exec/request_text.h"
@@ -17,11 +17,6 @@ namespace {
 
 /// Longer than any request takes, and small enough that its nanoseconds fit into an int64_t.
 constexpr int64_t kSlowUsMax = INT64_MAX / 4000;
-
-int64_t UnixSeconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
 
 /// Bytes that could end a comment, or a line of the log, are replaced.
 std::string InComment(std::string text) {
@@ -84,7 +79,7 @@ SlowLog::Noted SlowLog::MakeNoted(uint32_t verb, const Frontend& frontend, const
                                   std::string text) const {
   Noted one;
   SlowEntry& entry = one.entry;
-  entry.began_s = UnixSeconds() - times.whole_us / 1'000'000;
+  entry.began_s = base::CalendarSeconds() - times.whole_us / 1'000'000;
   entry.whole_us = static_cast<uint64_t>(times.whole_us);
   entry.verb = verb_name_(verb);
   entry.text = std::move(text);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <string>
 
+#include "base/clock.h"
 #include "exec/unit.h"
 #include "exec/write_set.h"
 #include "model/limits.h"
@@ -34,12 +34,6 @@ std::atomic<uint64_t> purge_lost_s{kNeverSeconds};
 bool PurgePauses(uint64_t now_s) {
   const uint64_t lost_s = purge_lost_s.load(std::memory_order_relaxed);
   return lost_s != kNeverSeconds && now_s - lost_s < model::kTokenPurgePauseS;
-}
-
-uint64_t CalendarSeconds() {
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(since_1970).count());
 }
 
 /// The seconds since the machine's start, with those for which it was suspended.
@@ -185,7 +179,7 @@ std::string_view NameOf(TokenState state) {
 }
 
 CalendarWatch::CalendarWatch()
-    : ahead_s_(static_cast<int64_t>(CalendarSeconds()) - static_cast<int64_t>(RunningSeconds())) {}
+    : ahead_s_(base::CalendarSeconds() - static_cast<int64_t>(RunningSeconds())) {}
 
 const std::shared_ptr<CalendarWatch>& CalendarWatch::OfLibrary() {
   static const auto watch = std::make_shared<CalendarWatch>();
@@ -233,7 +227,7 @@ TokenedRequest* TokenBook::Describe(Value token, std::string_view identity, base
 }
 
 uint64_t TokenBook::NowSeconds() const {
-  return settings_.now_s ? settings_.now_s() : CalendarSeconds();
+  return settings_.now_s ? settings_.now_s() : static_cast<uint64_t>(base::CalendarSeconds());
 }
 
 // A clock that is wrong may be near 1970: nothing has expired then.

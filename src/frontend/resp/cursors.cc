@@ -1,9 +1,9 @@
 #include "frontend/resp/cursors.h"
 
-#include <chrono>
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
 #include "model/limits.h"
 
 namespace rowsocket::frontend {
@@ -12,14 +12,10 @@ namespace {
 
 constexpr int kCursorsOfASecondBits = 20;
 
-uint64_t SecondsNow() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count());
-}
-
 }  // namespace
 
-RespCursors::RespCursors() : next_(SecondsNow() << kCursorsOfASecondBits) {}
+RespCursors::RespCursors()
+    : next_(static_cast<uint64_t>(base::CalendarSeconds()) << kCursorsOfASecondBits) {}
 
 uint64_t RespCursors::Keep(Position position, uint64_t before) {
   const base::MutexLock lock(mutex_);

@@ -77,6 +77,11 @@ bool ItemReader::Spend(Client& client, const Item& item, uint32_t count) const {
   return client.budget->Spend(count, per_second, core_.clock.now_ms);
 }
 
+// Whether the item's account may make a request now. Spending none of them takes nothing from it.
+bool ItemReader::HasBudget(Client& client, const Item& item) const {
+  return Spend(client, item, 0);
+}
+
 bool ItemReader::OpenInTurn(Client& client, engine::Session& session, TurnItem& item) {
   std::shared_ptr<engine::Index> index;
   const engine::Outcome outcome =
@@ -94,7 +99,7 @@ bool ItemReader::GetSilently(Client& client, engine::Session& session, const Tar
   if (item.item.kind == Item::Kind::kRefresh) {
     // An account that has no requests left gets no refresh: the request that asks for it will be
     // refused.
-    goes_on = !Spend(client, item.item, 0);
+    goes_on = !HasBudget(client, item.item);
     if (!goes_on) client.has_more = core_.must_refresh = true;
   } else {
     std::shared_ptr<engine::Index> index;

@@ -40,6 +40,7 @@ class ItemReader {
   bool GetSilently(Client& client, engine::Session& session, const Target& target) const;
   void Charge(Client& client, TurnItem& item, base::Arena& arena) const;
   bool Spend(Client& client, const Item& item, uint32_t count) const;
+  bool HasBudget(Client& client, const Item& item) const;
 
   WorkerCore& core_;
 };

@@ -17,10 +17,10 @@ constexpr int64_t kTimestampMaxS = INT32_MAX;
 int64_t Keyspaces::UtcOffsetMs() const {
   if (settings_.utc_offset_s == nullptr) return 0;
   const int64_t now_s = WallClockMs() / 1000;
-  if (utc_offset_minute_.load(std::memory_order_relaxed) != now_s / 60) {
+  if (utc_offset_minute_.load(std::memory_order_acquire) != now_s / 60) {
     utc_offset_s_.store(settings_.utc_offset_s(now_s), std::memory_order_relaxed);
     utc_offset_at_max_s_.store(settings_.utc_offset_s(kTimestampMaxS), std::memory_order_relaxed);
-    utc_offset_minute_.store(now_s / 60, std::memory_order_relaxed);
+    utc_offset_minute_.store(now_s / 60, std::memory_order_release);
   }
   return utc_offset_s_.load(std::memory_order_relaxed) * 1000;
 }

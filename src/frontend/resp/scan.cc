@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/require.h"
 #include "engine/statements.h"
 #include "frontend/resp/key_locator.h"
 #include "frontend/resp/numbers.h"
@@ -269,8 +270,10 @@ Outcome Flush(const RespCall& call, engine::Session& session, base::Buffer& out)
     if (!outcome.ok()) return FailAfter(all, outcome);
     AddDone(outcome, &all);
     if (found.rows().empty()) break;
-    database = found.rows().back()[kScannedDatabase].value_or("0");
-    key = found.rows().back()[kScannedKey].value_or("");
+    const auto& row = found.rows().back();
+    ROWSOCKET_REQUIRE(row[kScannedDatabase] && row[kScannedKey]);  // The primary key is not NULL.
+    database = *row[kScannedDatabase];
+    key = *row[kScannedKey];
     last[0] = Value(std::string_view(database));
     last[1] = Value(std::string_view(key));
     request.find.op = model::CompareOp::kGt;

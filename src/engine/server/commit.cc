@@ -12,8 +12,8 @@ bool CommitStatement(THD* thd) { return trans_commit_stmt(thd); }
 // lose them when they change a row after all.
 void Committer::Begin(bool writes) {
   THD* thd = thd_.get();
-  tables_.SetReadOnly(kLogsTransactionIds && writes && !waits_for_locks_ &&
-                      unchanged_turns_ >= kUnchangedTurnsMin);
+  changes_.SetReadOnly(kLogsTransactionIds && writes && !waits_for_locks_ &&
+                       unchanged_turns_ >= kUnchangedTurnsMin);
   // InnoDB reads the isolation level with the first table that the turn locks. Because rows are
   // logged, writes need no locks on the gaps next to them: a search for a row that is missing
   // delays no insert of another session. The finds of a turn share one view all the same.
@@ -32,7 +32,7 @@ void Committer::Begin(bool writes) {
 // answers. If the whole log is flushed already, as when a stock is sold out and nobody writes, the
 // engine returns at once.
 Committer::Result Committer::Commit(bool must_flush) {
-  const bool changes = tables_.has_changed_rows();
+  const bool changes = changes_.has_changed_rows();
   unchanged_turns_ = changes ? 0 : unchanged_turns_ + 1;
   // The requests run again, each in a transaction of its own.
   if (changes && HasUndoneChanges()) return {.failed = true, .must_split = true};

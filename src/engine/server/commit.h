@@ -9,7 +9,7 @@
 
 #include "api.h"
 #include "engine/server/session_thd.h"
-#include "engine/server/tables.h"
+#include "engine/server/turn_changes.h"
 #include "own.h"
 
 namespace rowsocket::engine::server {
@@ -17,12 +17,12 @@ namespace rowsocket::engine::server {
 class Committer {
  public:
   /// `waits_for_locks`: a turn of the session may have waited.
-  Committer(SessionThd& thd, Tables& tables, bool waits_for_locks)
-      : thd_(thd), tables_(tables), waits_for_locks_(waits_for_locks) {}
+  Committer(SessionThd& thd, TurnChanges& changes, bool waits_for_locks)
+      : thd_(thd), changes_(changes), waits_for_locks_(waits_for_locks) {}
 
   /// Begins a transaction that writes, or one view for all finds. After many turns that could write
-  /// and changed nothing, transactions are read only (Tables::is_read_only), until one is rolled
-  /// back.
+  /// and changed nothing, transactions are read only (TurnChanges::is_read_only), until one is
+  /// rolled back.
   void Begin(bool writes);
 
   /// Whether other sessions see the rows of the transaction before its log is flushed.
@@ -77,7 +77,7 @@ class Committer {
   static constexpr unsigned kUnchangedTurnsMin = 16;
 
   SessionThd& thd_;
-  Tables& tables_;
+  TurnChanges& changes_;
   const bool waits_for_locks_;
   /// How many turns that could write have changed nothing since the last one that did.
   unsigned unchanged_turns_ = 0;

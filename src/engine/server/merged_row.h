@@ -48,8 +48,8 @@ struct OpenRow {
 
 class MergedRow {
  public:
-  MergedRow(SessionThd& thd, Tables& tables)
-      : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
+  MergedRow(SessionThd& thd, Tables& tables, TurnChanges& changes)
+      : thd_(thd), tables_(tables), statement_(thd, tables, changes), new_row_(thd) {}
 
   RowOpening Begin(IndexState& index, const model::Request& request);
   bool is_open() const { return open_ != nullptr; }

@@ -50,10 +50,10 @@ ServerSession::ServerSession(LockWait lock_wait, const WaitTimeouts& timeouts, S
       thd_(timeouts, user),
       tables_(thd_),
       judge_(thd_, tables_, lock_wait, timeouts.table_lock_s),
-      committer_(thd_, tables_, lock_wait == LockWait::kServer),
+      committer_(thd_, changes_, lock_wait == LockWait::kServer),
       cluster_(thd_, tables_),
-      writer_(thd_, tables_),
-      row_(thd_, tables_),
+      writer_(thd_, tables_, changes_),
+      row_(thd_, tables_, changes_),
       indexes_(indexes) {}
 
 ServerSession::~ServerSession() {
@@ -209,6 +209,7 @@ void ServerSession::BeginTurn(bool writes) {
     thd->set_time();
   FollowVariables();
   tables_.BeginTurn(writes);
+  changes_.BeginTurn();
   committer_.Begin(writes);
   cluster_.Begin(writes);
 }
@@ -270,7 +271,7 @@ uint64_t ServerSession::RowsPassed() const {
 void ServerSession::Classify(Outcome* outcome) {
   using Result = Outcome::Result;
   if (outcome->ok() || outcome->result == Outcome::Result::kRowLost) return;
-  const Cluster::LostBy loss = cluster_.LossOf(tables_.has_changed_rows());
+  const Cluster::LostBy loss = cluster_.LossOf(changes_.has_changed_rows());
   if (loss != Cluster::LostBy::kNone) return cluster_.TellLoss(loss, outcome);
   Result& result = outcome->result;
   lost_events_ = lost_events_ || Statement::LostEvents(*outcome);
@@ -345,12 +346,12 @@ Outcome ServerSession::Commit() {
   tables_.EndScans();
   Cluster::LostBy loss = Cluster::LostBy::kNone;
   if (in_cluster) [[unlikely]]
-    loss = cluster_.LossOf(tables_.has_changed_rows());
+    loss = cluster_.LossOf(changes_.has_changed_rows());
   Committer::Result result;
   result.failed = !outcome.ok() || loss != Cluster::LostBy::kNone || CommitStatement(thd_.get());
   if (writes_ && !result.failed) result = committer_.Commit(must_flush_);
   // What the server has committed is never run again, whatever the cluster says afterwards.
-  const bool is_committed = !result.failed && tables_.has_changed_rows();
+  const bool is_committed = !result.failed && changes_.has_changed_rows();
   Outcome conflict;
   if (result.failed && !result.unknown) conflict = Cluster::ConflictOf(thd_.get());
   if (result.failed) {

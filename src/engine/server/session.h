@@ -116,6 +116,7 @@ class ServerSession final : public Session {
   bool has_thread_data_ = false;  ///< The server keeps data of the thread, until my_thread_end.
   SessionThd thd_;
   Tables tables_;
+  TurnChanges changes_;
   Judge judge_;
   TableAudit audit_;
   Committer committer_;

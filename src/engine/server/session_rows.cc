@@ -37,7 +37,7 @@ Outcome ServerSession::ExecuteOnTable(IndexState& index, const model::Request& r
                                       model::RowSink& sink) {
   bool locks = request.is_write();
   Outcome outcome;
-  if (!locks) outcome = FindWhetherItLocks(index, request, tables_.in_unit(), &locks);
+  if (!locks) outcome = FindWhetherItLocks(index, request, changes_.in_unit(), &locks);
   if (!outcome.ok()) return outcome;
   holds_rows_ = holds_rows_ || locks;
   if (request.shares_row || !open_rows_.empty()) {
@@ -56,7 +56,7 @@ Outcome ServerSession::ExecuteOnOpenRow(IndexState& index, const model::Request&
   if (!outcome.ok()) return outcome;
   locks = locks || request.shares_row;
   OpenRow* row = locks ? open_rows_.Find(index, request) : nullptr;
-  locks = locks && (row != nullptr || request.is_write() || tables_.in_unit());
+  locks = locks && (row != nullptr || request.is_write() || changes_.in_unit());
   outcome = open_rows_.CloseRowsReachedBy(index, request, locks);
   const bool opens = row == nullptr && locks && (request.shares_row || open_rows_.HasRowOf(index));
   if (outcome.ok() && opens) outcome = open_rows_.Open(index, request, &row);

@@ -24,7 +24,7 @@ Outcome ServerSession::BeginUnit() {
   if (outcome.ok()) outcome = open_rows_.BeginUnit();
   if (outcome.ok()) {
     stage_ = Stage::kInUnit;
-    tables_.BeginUnit();
+    changes_.BeginUnit();
     Cluster::MarkBegin(thd_.get());
   }
   Classify(&outcome);
@@ -37,7 +37,7 @@ Outcome ServerSession::EndUnit(bool keep) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kInUnit);
   stage_ = Stage::kInTurn;
   Outcome outcome = writer_.Seal();
-  tables_.EndUnit();
+  changes_.EndUnit();
   if (keep && outcome.ok() && CommitStatement(thd_.get())) {
     outcome = Cluster::ConflictOf(thd_.get());
     if (outcome.ok()) outcome = Outcome::Of(thd_.TakeError());
@@ -47,12 +47,13 @@ Outcome ServerSession::EndUnit(bool keep) {
   const bool is_kept = keep && outcome.ok();
   if (!is_kept) {
     committer_.RollbackStatement();
-    tables_.TakeBackUnit();
+    changes_.TakeBackUnit();
+    tables_.ResetWriters();
   }
   thd_.ClearStatement();
   Classify(&outcome);
   const bool is_row_lost = !open_rows_.EndUnit(is_kept);
-  const bool are_full_text_changes_lost = !is_kept && tables_.has_lost_full_text_changes();
+  const bool are_full_text_changes_lost = !is_kept && changes_.has_lost_full_text_changes();
   if ((is_row_lost || are_full_text_changes_lost) && !outcome.transaction_lost) {
     using Result = Outcome::Result;
     outcome = Outcome::Make(are_full_text_changes_lost ? Result::kMustSplit : Result::kRowLost,

@@ -48,9 +48,9 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
     thd_.ClearStatement();
     return outcome;
   }
-  had_changed_rows_ = tables_.has_changed_rows();
+  had_changed_rows_ = changes_.has_changed_rows();
   has_changed_rows_ = false;
-  if (!tables_.in_unit()) tables_.own().BeginChanges();
+  if (!changes_.in_unit()) changes_.own().BeginChanges();
   for (TABLE* each : open.tables) {
     each->query_id = thd->query_id;
     // Under LOCK TABLES, too, this tells the engine where a rollback of this statement goes back
@@ -61,12 +61,12 @@ Outcome Statement::Begin(OpenTable& open, int sql_command) {
   PrepareForRows(open);
   // Tables of a transaction that is read only could be neither opened nor locked for writing.
   // InnoDB asks when the first row is read.
-  thd->tx_read_only = tables_.is_read_only();
+  thd->tx_read_only = changes_.is_read_only();
   return {};
 }
 
 int Statement::RefuseChange(TABLE* table, int sql_command) {
-  if (!tables_.is_read_only()) [[likely]]
+  if (!changes_.is_read_only()) [[likely]]
     return CheckForeignKeys(table, sql_command);
   thd_.get()->transaction_rollback_request = true;
   return HA_ERR_LOCK_DEADLOCK;
@@ -94,16 +94,16 @@ int Statement::NoteWrite(const TABLE& table, int error) {
   if (error != 0) return error;
   has_changed_rows_ = true;
   const bool rolls_back = RollsBack(table);
-  if (rolls_back) tables_.SetChangedRows(true);
+  if (rolls_back) changes_.SetChangedRows(true);
   NoteForCommit(table, rolls_back);
   return 0;
 }
 
 bool Statement::NoteFullTextChange(const OpenTable& open, const Outcome& outcome) {
   if (!open.has_full_text || !has_changed_rows_) return false;
-  const bool is_taken_back = !outcome.ok() && !tables_.in_unit();
-  if (!is_taken_back) tables_.CountFullTextChange();
-  return is_taken_back && tables_.has_full_text_changes();
+  const bool is_taken_back = !outcome.ok() && !changes_.in_unit();
+  if (!is_taken_back) changes_.CountFullTextChange();
+  return is_taken_back && changes_.has_full_text_changes();
 }
 
 void Statement::End(OpenTable& open, Outcome* outcome) {
@@ -114,7 +114,7 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
   table->file->ha_release_auto_increment();
   NewRow::EndInsert(table);
   FlushRowEvents(open, outcome);
-  if (outcome->ok() && !tables_.in_unit() && trans_commit_stmt(thd)) {
+  if (outcome->ok() && !changes_.in_unit() && trans_commit_stmt(thd)) {
     *outcome = Cluster::ConflictOf(thd);
     if (outcome->ok()) *outcome = ServerFailure();
   }
@@ -130,13 +130,13 @@ void Statement::End(OpenTable& open, Outcome* outcome) {
                               outcome->result == Outcome::Result::kConflict ||
                               outcome->result == Outcome::Result::kMustSplit;
   // A unit is taken back as a whole, by its own end.
-  if (!outcome->ok() && !tables_.in_unit()) {
+  if (!outcome->ok() && !changes_.in_unit()) {
     trans_rollback_stmt(thd);
     // SQL does the same between statements. Otherwise a handler that has marked the transaction as
     // one that writes would not mark it again, and the commit would leave out its two phases.
     for (TABLE* each : open.tables) each->file->ha_reset();
-    tables_.own().TakeBackChanges();
-    tables_.SetChangedRows(had_changed_rows_);
+    changes_.own().TakeBackChanges();
+    changes_.SetChangedRows(had_changed_rows_);
   }
   open.changed = true;
   // A query id of 0 gives the tables back: the server takes a table with a query id for one that a

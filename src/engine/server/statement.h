@@ -15,6 +15,7 @@
 
 #include "engine/server/session_thd.h"
 #include "engine/server/tables.h"
+#include "engine/server/turn_changes.h"
 
 namespace rowsocket::engine::server {
 
@@ -23,7 +24,8 @@ bool HasTriggers(const TABLE& table, int sql_command);
 
 class Statement {
  public:
-  Statement(SessionThd& thd, Tables& tables) : thd_(thd), tables_(tables) {}
+  Statement(SessionThd& thd, Tables& tables, TurnChanges& changes)
+      : thd_(thd), tables_(tables), changes_(changes) {}
 
   /// In place of a handler's number: the reason is in the THD's diagnostics area.
   static constexpr int kReported = INT_MIN;
@@ -59,7 +61,7 @@ class Statement {
   int RefuseChange(TABLE* table, int sql_command);
 
   /// Notes a change of a table with a full-text index. Returns whether full-text indexes would be
-  /// wrong if the statement were taken back alone (Tables::CountFullTextChange).
+  /// wrong if the statement were taken back alone (TurnChanges::CountFullTextChange).
   bool NoteFullTextChange(const OpenTable& open, const Outcome& outcome);
   /// Notes a change that the engine has made, unless `error` says that it has not. Returns `error`.
   int NoteWrite(const TABLE& table, int error);
@@ -86,6 +88,7 @@ class Statement {
 
   SessionThd& thd_;
   Tables& tables_;
+  TurnChanges& changes_;
   bool had_changed_rows_ = false;  ///< Whether the turn had changed rows before the statement.
   bool has_changed_rows_ = false;  ///< Whether the statement has changed rows.
 };

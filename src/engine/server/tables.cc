@@ -47,10 +47,6 @@ Outcome Tables::Open(const std::string& db, const std::string& name, Access acce
 void Tables::BeginTurn(bool writes) {
   ++turn_;
   locks_stay_ = !writes;
-  has_changed_rows_ = in_unit_ = false;
-  full_text_changes_ = full_text_changes_before_unit_ = 0;
-  has_lost_full_text_changes_ = false;
-  own_.BeginTurn();
   if (writes && !locked_.empty()) UnlockAll();
 }
 
@@ -164,15 +160,7 @@ void Tables::EndTurn() {
   locks_.ReleaseBackupLocks();
 }
 
-// Resets the handlers, as SQL does when it takes a statement back: a handler that has marked the
-// transaction as one that writes would not mark it again, and the commit would leave out its two
-// phases.
-void Tables::TakeBackUnit() {
-  own_.TakeBackChanges();
-  has_changed_rows_ = had_changed_rows_;
-  has_lost_full_text_changes_ =
-      full_text_changes_before_unit_ != 0 && full_text_changes_ != full_text_changes_before_unit_;
-  full_text_changes_ = full_text_changes_before_unit_;
+void Tables::ResetWriters() {
   for (OpenTable* open : locked_) {
     if (open->access == Access::kRead) continue;
     for (TABLE* table : open->tables) table->file->ha_reset();

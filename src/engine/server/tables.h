@@ -1,6 +1,4 @@
-// The tables that one session keeps open between turns, and their locks; and what the turn under
-// way has done to them: whether rows were changed, whether a unit is open, what may not be taken
-// back alone.
+// The tables that one session keeps open between turns, and their locks.
 //
 // A table is open at most twice: once for reads (consistent, without row locks) and once for
 // writes. Opening takes a metadata lock, which is what DDL waits for; CloseIfWanted gives
@@ -26,7 +24,6 @@
 #include "engine/server/session_thd.h"
 #include "engine/server/table_locks.h"
 #include "engine/session.h"
-#include "own.h"
 
 namespace rowsocket::engine::server {
 
@@ -59,6 +56,10 @@ class Tables {
   /// Makes EndTurn release all locks, because something has gone wrong in this turn.
   void KeepNoLocksBeyondTurn() { locks_stay_ = false; }
 
+  /// Resets the handlers that write, as SQL does when it takes a statement back. A handler that has
+  /// marked the transaction as one that writes would not mark it again, and the commit would leave
+  /// out its two phases.
+  void ResetWriters();
   /// Ends the initialization of the handlers whose locks do not stay. REQUIRED before a commit.
   void EndScans();
 
@@ -71,37 +72,6 @@ class Tables {
 
   bool empty() const { return by_name_.empty(); }
   uint64_t generation() const { return generation_; }
-
-  /// Sets whether this turn is read only: if such a turn is to change a row after all, Statement
-  /// ends its transaction, as after a deadlock.
-  void SetReadOnly(bool is_read_only) { is_read_only_ = is_read_only; }
-  bool is_read_only() const { return is_read_only_; }
-  /// Notes whether rows of engines with transactions were changed in this turn, and not taken back.
-  void SetChangedRows(bool changed) { has_changed_rows_ = changed; }
-  bool has_changed_rows() const { return has_changed_rows_; }
-  /// Begins a unit, whose statements are committed or taken back together, at its end.
-  void BeginUnit() {
-    in_unit_ = true;
-    had_changed_rows_ = has_changed_rows_;
-    full_text_changes_before_unit_ = full_text_changes_;
-    own_.BeginChanges();
-  }
-  bool in_unit() const { return in_unit_; }
-  void EndUnit() { in_unit_ = false; }
-  /// Notes that the engines have taken the unit's changes back.
-  void TakeBackUnit();
-  /// Notes that a statement has changed rows of a table with a full-text index. If a later such
-  /// statement is taken back alone, InnoDB's full-text index also forgets the rows that earlier
-  /// statements of the transaction have changed (fts_savepoint_rollback_last_stmt).
-  void CountFullTextChange() { ++full_text_changes_; }
-  bool has_full_text_changes() const { return full_text_changes_ != 0; }
-  /// Whether both the unit that was taken back last and earlier statements had changed rows of
-  /// tables with full-text indexes: the changes of the earlier statements may be lost there.
-  bool has_lost_full_text_changes() const { return has_lost_full_text_changes_; }
-  /// The family's own part of a turn. Common code calls three of its functions: BeginTurn;
-  /// BeginChanges when a unit, or a statement that may be taken back alone, begins; TakeBackChanges
-  /// when that was taken back.
-  TablesOwn& own() { return own_; }
 
  private:
   bool Stays(const OpenTable& open) const { return locks_stay_ && open.stays_locked; }
@@ -118,15 +88,6 @@ class Tables {
   uint64_t generation_ = 1;
   uint64_t turn_ = 0;
   bool locks_stay_ = false;
-  bool is_read_only_ = false;
-  bool has_changed_rows_ = false;
-  bool in_unit_ = false;
-  bool had_changed_rows_ = false;   ///< has_changed_rows_ as it was when the unit began.
-  unsigned full_text_changes_ = 0;  ///< How often CountFullTextChange was called in the turn.
-  /// full_text_changes_ as it was when the unit began.
-  unsigned full_text_changes_before_unit_ = 0;
-  bool has_lost_full_text_changes_ = false;
-  TablesOwn own_;
   bool out_of_date_ = false;  ///< All tables are to be closed at the end of the turn.
   /// Expressions of a table keep what they took from the session when it was opened. So all tables
   /// are closed at the end of the turn, as SQL opens such a table anew for each statement.

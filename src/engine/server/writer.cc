@@ -100,7 +100,7 @@ Outcome Writer::Execute(IndexState& index, const Request& request, model::RowSin
   OpenTable* open = nullptr;
   Outcome outcome = index.ResolveForWrite(tables_, &open);
   if (!outcome.ok()) return outcome;
-  if (tables_.in_unit() && !open->rolls_back) return Outcome::Fail(ErrorCode::kGroup);
+  if (changes_.in_unit() && !open->rolls_back) return Outcome::Fail(ErrorCode::kGroup);
   if (request.is_write()) outcome = CheckBeforeStatement(*open, index, request);
   if (!outcome.ok()) return outcome;
   const Kind kind = KindOf(*open, index, request);

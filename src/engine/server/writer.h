@@ -21,8 +21,12 @@ namespace rowsocket::engine::server {
 
 class Writer {
  public:
-  Writer(SessionThd& thd, Tables& tables)
-      : thd_(thd), tables_(tables), statement_(thd, tables), new_row_(thd) {}
+  Writer(SessionThd& thd, Tables& tables, TurnChanges& changes)
+      : thd_(thd),
+        tables_(tables),
+        changes_(changes),
+        statement_(thd, tables, changes),
+        new_row_(thd) {}
 
   /// Executes the request. REQUIRES: a turn that writes is open.
   Outcome Execute(IndexState& index, const model::Request& request, model::RowSink& sink);
@@ -94,6 +98,7 @@ class Writer {
 
   SessionThd& thd_;
   Tables& tables_;
+  TurnChanges& changes_;
   Statement statement_;
   NewRow new_row_;
   RowFinder finder_;

@@ -5,8 +5,8 @@ namespace rowsocket::engine::server {
 // With the binary log on, or several engines, the transaction is prepared, which flushes the
 // engine's log, and the binary log is synced, before any other session sees the changes.
 bool Committer::IsSeenBeforeItIsFlushed() const {
-  if (!tables_.has_changed_rows()) return false;
-  if (tables_.own().has_unlogged_rows()) return true;
+  if (!changes_.has_changed_rows()) return false;
+  if (changes_.own().has_unlogged_rows()) return true;
   unsigned writers = 0;
   for (const Ha_trx_info* each = thd_.get()->transaction->all.ha_list; each != nullptr;
        each = each->next()) {
@@ -35,7 +35,7 @@ void Committer::ReleaseCommitLock() {
 bool Committer::WasCutOff() const { return rpl_semi_sync_master_enabled && thd_.must_end(); }
 
 // A commit gives an ALTER that copies the table all changes that the transaction has noted for it.
-bool Committer::HasUndoneChanges() const { return tables_.own().alter_has_undone_rows(); }
+bool Committer::HasUndoneChanges() const { return changes_.own().alter_has_undone_rows(); }
 
 void Committer::NoteSeen() {
   own_.seen.clear();

@@ -29,7 +29,7 @@ class SessionThdOwn {
 };
 
 /// What a commit has to know about the changes of its turn.
-class TablesOwn {
+class TurnChangesOwn {
  public:
   void BeginTurn() { *this = {}; }
   void BeginChanges() { rows_for_alter_ = 0; }

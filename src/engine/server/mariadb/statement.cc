@@ -30,7 +30,7 @@ bool Statement::Announce(OpenTable& open) {
 }
 
 void Statement::PrepareForRows(const OpenTable& open) {
-  if (!tables_.in_unit()) Cluster::MarkBegin(thd_.get());
+  if (!changes_.in_unit()) Cluster::MarkBegin(thd_.get());
   TABLE* table = open.table;
   table->default_column_bitmaps();
   table->clear_column_bitmaps();
@@ -45,8 +45,8 @@ void Statement::NoteForCommit(const TABLE& table, bool rolls_back) {
     thd_.get()->transaction->stmt.modified_non_trans_table = true;
     return;
   }
-  if (IsCopiedByAlter(table)) tables_.own().NoteRowForAlter();
-  if (!table.file->row_logging) tables_.own().NoteUnloggedRows();
+  if (IsCopiedByAlter(table)) changes_.own().NoteRowForAlter();
+  if (!table.file->row_logging) changes_.own().NoteUnloggedRows();
 }
 
 void Statement::FlushRowEvents(OpenTable& open, Outcome* outcome) {

@@ -8,7 +8,7 @@ namespace rowsocket::engine::server {
 // engine's log, and the binary log is synced, before any other session sees the changes. It gets no
 // rows of a schema that it ignores.
 bool Committer::IsSeenBeforeItIsFlushed() const {
-  return tables_.has_changed_rows() &&
+  return changes_.has_changed_rows() &&
          (!mysql_bin_log.is_open() || thd_.get()->is_binlog_cache_empty(/*is_transactional=*/true));
 }
 

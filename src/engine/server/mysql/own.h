@@ -31,7 +31,7 @@ struct SessionThdOwn {
 
 /// Empty in MySQL: only InnoDB itself copies a table for an ALTER while sessions may write, and all
 /// rows are logged.
-struct TablesOwn {
+struct TurnChangesOwn {
   void BeginTurn() {}
   void BeginChanges() {}
   void TakeBackChanges() {}

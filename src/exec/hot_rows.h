@@ -11,7 +11,7 @@
 // the row that it has pushed out of the slice. The time of a row's lock waits is too long by as
 // much as that of the row that it has pushed out, whose number of lock waits is lost.
 // Threads: a sampler from its worker's thread; HotRows from any.
-// Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 60 slices;
+// Limits: kHotRowsOfSlice rows by requests and kHotLocksOfSlice by lock waits in each of 61 slices;
 // a key is shown up to kHotKeyBytesMax bytes. About 11 MB for a plugin when all are full. A sampler
 // has kHotRowsKeptMax rows at most, which requests of very many keys reach: the keys beyond are not
 // counted.
@@ -96,7 +96,7 @@ class HotRows {
  public:
   using Rows = std::vector<std::pair<HotRowName, HotRowCounts>>;
   static constexpr int64_t kSliceMs = 10'000;
-  static constexpr size_t kSlices = 60;
+  static constexpr size_t kSlices = 61;  ///< The one under way, and those of the longest window.
 
   HotRows();
 

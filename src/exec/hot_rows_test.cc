@@ -43,6 +43,14 @@ TEST(HotRowsTest, AWindowForgetsWhatIsOlder) {
   EXPECT_EQ(RequestsOf(rows.Top(600, 711'000), "old"), 0u);
 }
 
+TEST(HotRowsTest, TheSliceUnderWayTakesNothingFromTheLongestWindow) {
+  HotRows rows;
+  rows.Add({{Named("old"), {5}}}, 100'000);
+  rows.Add({{Named("new"), {3}}}, 705'000);
+  EXPECT_EQ(RequestsOf(rows.Top(600, 705'000), "old"), 5u);
+  EXPECT_EQ(RequestsOf(rows.Top(600, 705'000), "new"), 3u);
+}
+
 TEST(HotRowsTest, TheSliceThatEndedLastIsShownAloneAndWhole) {
   HotRows rows;
   rows.Add({{Named("old"), {9}}}, 100'000);

@@ -29,7 +29,7 @@ void Acceptor::StopListening() {
 }
 
 void Acceptor::Resume() {
-  if (accepts_ || base::CoarseNowMs() < accept_again_ms_) return;
+  if (accepts_ || is_shut_ || base::CoarseNowMs() < accept_again_ms_) return;
   accepts_ = true;
   Listen();
 }
@@ -40,6 +40,10 @@ void Acceptor::Accept(net::Listener& listener) {
     net::Listener::Accepted accepted = listener.Accept();
     if (accepted.status == Status::kTransient) continue;
     if (accepted.status == Status::kNone) return;
+    if (accepted.status == Status::kBroken) {
+      is_shut_ = true;
+      return StopListening();
+    }
     if (accepted.status != Status::kAccepted) {
       clients_.CountRefused(WhyNotAccepted(accepted.error), accepted.error);
       return Pause();

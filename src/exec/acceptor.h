@@ -3,7 +3,7 @@
 // Flow: Listen -> the loop says that a listener is ready: Accept -> WorkerContext::assign
 // Threads: the worker's.
 // Errors: if there is no file descriptor or memory left, or the kernel refuses to watch another
-// socket, the listeners rest for a moment.
+// socket, the listeners rest for a moment. A listener that was shut down is not watched again.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ class Acceptor {
   WorkerCore& core_;
   ClientTable& clients_;
   bool accepts_ = true;
+  bool is_shut_ = false;  ///< A listener was shut down: the port takes no more connections.
   int64_t accept_again_ms_ = 0;
 };
 

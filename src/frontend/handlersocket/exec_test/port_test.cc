@@ -170,6 +170,17 @@ TEST_F(PortTest, WithoutFileDescriptorsItRestsAndGoesOn) {
   EXPECT_NE(std::string::npos, log.front().find("open_files_limit")) << log.front();
 }
 
+TEST_F(PortTest, AListenerThatWasShutDownRefusesNobody) {
+  server_.settings.workers = 1;
+  server_.Start();
+  LineClient client = server_.ConnectAndOpen();
+  for (const net::Listener& listener : server_.port->listeners()) listener.FreeAddress();
+  // The worker has seen the event of the listener when it has answered what came after it.
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(kRow1, client.Ask(kFind1));
+  EXPECT_EQ(0u, server_.Stat(Stat::kConnectionsRefused));
+  EXPECT_TRUE(server_.TakeLog().empty());
+}
+
 TEST_F(PortTest, LineAboutOneReasonToRefuseHidesNoLineAboutAnother) {
   server_.settings.limits.connections_max = 1;
   server_.Start();

@@ -155,7 +155,7 @@ Purge::Done Purge::Round(engine::Session& session, const Container& container, i
   Chunk chunk;
   const size_t limit = std::max<size_t>(1, rows_max / parts_);
   if (!Find(session, container, now_ms, limit, &chunk)) {
-    position_ = {};
+    position_ = before;
     return {};
   }
   Deletion deletion{.is_whole = true};

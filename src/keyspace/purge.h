@@ -8,7 +8,8 @@
 // Threads: one owner.
 // Limits: a round tries rows_max rows; if no index begins with the column of expiry, it looks at
 // kPurgeScanRows rows. kPurgeStuckMomentsMax moments are left out.
-// Errors: an error of the table, and not of a row, ends the round; the next round goes on there.
+// Errors: an error of the table, and not of a row, ends the round, whether rows were being found or
+// deleted; the next round goes on there.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class Purge {
   struct Done {
     uint64_t deleted = 0;
     bool has_more = false;  ///< There may be more expired rows.
-    /// The error of the table that has ended the round.
+    /// The error of the table that has ended the round while rows were being deleted.
     model::ErrorCode ended_by = model::ErrorCode::kNone;
   };
 

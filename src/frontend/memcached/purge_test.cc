@@ -310,6 +310,26 @@ TEST_F(PurgeTest, TheRoundAfterAnErrorGoesOnWhereItWas) {
   EXPECT_EQ(200u, edits_);
 }
 
+TEST_F(PurgeTest, TheRoundAfterAFindThatFailedGoesOnWhereItWas) {
+  std::vector<Row> all;
+  for (int i = 0; i < 150; ++i) all.push_back(Numbered("kept", i, "1000"));
+  for (int i = 0; i < 50; ++i) all.push_back(Numbered("then", i, "2000"));
+  Fill(all, "by_e");
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  EXPECT_TRUE(housekeeper_.RunOnce(session_));
+  EXPECT_EQ(100u, edits_);
+  store_.SetHook([](const engine::fake::Call& call) {
+    return call.kind == engine::fake::Call::Kind::kExecute
+               ? engine::Outcome::Fail(model::ErrorCode::kLockTables)
+               : engine::Outcome();
+  });
+  EXPECT_FALSE(housekeeper_.RunOnce(session_));
+  FailEdits(model::Error::Engine(kForeignKey), "kept");
+  housekeeper_.RunOnce(session_);
+  EXPECT_EQ(150u, rows());
+  EXPECT_EQ(100u, edits_);
+}
+
 TEST_F(PurgeTest, RowsWithANullInTheirKeyArePassedOver) {
   std::vector<Row> all;
   for (int i = 0; i < 150; ++i) all.push_back({std::nullopt, std::to_string(i), "v", "1000"});

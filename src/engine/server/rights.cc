@@ -30,8 +30,10 @@ Privileges NeedsOfFind(const model::Find& find) {
     case Modification::kNone:
       return kSelect;
     case Modification::kDelete:
-      // Without a key nothing is read of the rows, unless they are answered.
-      return find.key.empty() && !find.wants_before_images ? kDelete : kDelete | kSelect;
+      // Without a key and filters nothing is read of the rows, unless they are answered.
+      return find.key.empty() && find.filters.empty() && !find.wants_before_images
+                 ? kDelete
+                 : kDelete | kSelect;
     case Modification::kUpdate:
     case Modification::kIncrement:
     case Modification::kDecrement:

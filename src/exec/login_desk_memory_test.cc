@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "exec/linked_queue.h"
@@ -108,6 +109,40 @@ TEST_F(LoginDeskMemoryTest, LoginWaitsUntilThereIsMemoryForItsSource) {
   ASSERT_NE(nullptr, job);
   EXPECT_EQ(checker_.account, job->login.account);
   checker_.tickets = 0;
+}
+
+TEST(LoginSourcesMemoryTest, ASourceThatFindsNoMemoryDrivesOutNoOther) {
+  LoginSources sources(UINT32_MAX);
+  const auto begin = [&sources](uint64_t name) {
+    const LoginSource source{LoginSource::Kind::kIpv4, name / 8, name};
+    EXPECT_TRUE(sources.Queue(source));
+    EXPECT_TRUE(sources.Begin(source, 1000));
+    return source;
+  };
+  for (uint64_t name = 0; name < model::kLoginSourcesMax; ++name) {
+    const LoginSource source = begin(name);
+    sources.EndCheck(source);
+    sources.Fail(source, 1000);
+    sources.End(source, 1000);
+  }
+  ASSERT_EQ(model::kLoginSourcesMax, sources.size());
+  const LoginSource late{LoginSource::Kind::kUser, 7, 7};
+  ASSERT_TRUE(sources.Queue(late));
+  bool is_out = false;
+  {
+    const OutOfMemory out;
+    std::thread([&] {
+      try {
+        sources.Begin(late, 1000);
+      } catch (const std::bad_alloc&) {
+        is_out = true;
+      }
+    }).join();
+  }
+  EXPECT_TRUE(is_out);
+  EXPECT_EQ(model::kLoginSourcesMax, sources.size());
+  EXPECT_TRUE(sources.Begin(late, 1000));
+  EXPECT_EQ(model::kLoginSourcesMax, sources.size());
 }
 
 TEST_F(LoginDeskMemoryTest, RefusalNeedsNoMemoryForItsDelay) {

@@ -70,9 +70,13 @@ bool LoginSources::BeginSource(const LoginSource& source, int64_t now_ms) {
     ++entry.under_way;
     return true;
   }
-  if (places_.size() >= model::kLoginSourcesMax && !MakeRoom()) return false;
+  // Memory is taken first, so that no other source is forgotten for one that finds none.
   std::list<Entry> added{{source, 1, 0, now_ms}};
-  places_.emplace(source, added.begin());
+  const auto place = places_.emplace(source, added.begin()).first;
+  if (places_.size() > model::kLoginSourcesMax && !MakeRoom()) {
+    places_.erase(place);
+    return false;
+  }
   entries_.splice(entries_.begin(), added);
   return true;
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/server/session.h"
+#include "engine/server/session_factory.h"
 #include "exec/port.h"
 #include "plugin/status.h"
 

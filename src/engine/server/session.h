@@ -6,7 +6,6 @@
 // Limits: waits for tables and rows last as long as WaitTimeouts (session_thd.h) says.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -136,28 +135,6 @@ class ServerSession final : public Session {
   std::string description_;
   IndexRegistry& indexes_;
   std::vector<std::unique_ptr<IndexState>> states_;  ///< By the index's id.
-};
-
-struct SessionSettings {
-  unsigned table_lock_wait_s = 12;  ///< The plugin's variable wrlock_timeout.
-  SessionUser user;
-};
-
-class ServerSessionFactory final : public SessionFactory {
- public:
-  ServerSessionFactory(const SessionSettings& settings, IndexRegistry& indexes)
-      : settings_(settings), indexes_(indexes) {}
-  std::unique_ptr<Session> Create(LockWait lock_wait) override;
-  bool IsStopping() const override;
-  /// Ends the wait of threads for the server's start.
-  void Stop() { stopping_.store(true); }
-
- private:
-  bool WaitUntilStarted() const;
-
-  const SessionSettings settings_;
-  IndexRegistry& indexes_;
-  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace rowsocket::engine::server

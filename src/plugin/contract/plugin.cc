@@ -14,7 +14,7 @@
 
 #include "declare.h"
 #include "engine/server/server_log.h"
-#include "engine/server/session.h"
+#include "engine/server/session_factory.h"
 #include "plugin/contract/refusing_engine.h"
 
 namespace rowsocket::plugin::contract {

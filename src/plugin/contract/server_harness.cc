@@ -8,7 +8,7 @@
 
 #include "api.h"
 #include "engine/contract/harness.h"
-#include "engine/server/session.h"
+#include "engine/server/session_factory.h"
 #include "plugin/contract/refusing_engine.h"
 #include "plugin/contract/sql.h"
 #include "plugin/contract/table_definition.h"

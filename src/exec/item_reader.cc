@@ -99,8 +99,9 @@ bool ItemReader::GetSilently(Client& client, engine::Session& session, const Tar
   if (item.item.kind == Item::Kind::kRefresh) {
     // An account that has no requests left gets no refresh: the request that asks for it will be
     // refused.
-    goes_on = !HasBudget(client, item.item);
-    if (!goes_on) client.has_more = core_.must_refresh = true;
+    const bool refreshes = HasBudget(client, item.item);
+    if (refreshes) client.has_more = core_.must_refresh = true;
+    goes_on = !refreshes;
   } else {
     std::shared_ptr<engine::Index> index;
     const engine::Outcome outcome =

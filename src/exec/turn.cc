@@ -120,7 +120,7 @@ void Turn::RunAll(engine::Session& session) {
     if (RunOnce(session, items_, writes_)) return;
     stats_.Add(Stat::kBatchRetries);
     if (must_split_) break;
-    if (was_conflict_ && IsConflictTimeUp()) return GiveUp(items_);
+    if (was_conflict_ && IsConflictTimeUp()) return GiveUp(session, items_);
     if (!PauseAfterConflict() && merges_ == merged) ++attempt;
   }
   StopMerging();
@@ -394,15 +394,16 @@ void Turn::RunAlone(engine::Session& session, TurnItem& item) {
     if (was_conflict_ && IsConflictTimeUp()) break;
     if (!PauseAfterConflict()) ++attempt;
   }
-  GiveUp(one);
+  GiveUp(session, one);
 }
 
-void Turn::GiveUp(std::span<TurnItem> items) {
+void Turn::GiveUp(engine::Session& session, std::span<TurnItem> items) {
   times_.executed_ns = times_.ended_ns = base::NowNs();
   for (TurnItem& item : items) {
     if (item.is_left() && !item.client->stopped()) item.client->stopped_at = &item;
   }
   AnswerAll(items, {model::ErrorCode::kDeadlock});
+  TellAccessesAfterwards(session, items);
   Finish(items);
 }
 

@@ -210,8 +210,9 @@ class Turn {
   /// Executes the items. If memory runs out, what is not committed yet is rolled back, and all
   /// clients are lost (Loss::kMemory).
   void Run(engine::Session& session);
-  /// Counts the items that gave way and do not run again, as answered items are counted.
-  void FinishThoseThatGiveWay();
+  /// Counts the items that gave way and do not run again, as answered items are counted, and tells
+  /// audit plugins of them.
+  void FinishThoseThatGiveWay(engine::Session& session);
 
   /// Sets for how long a run goes on beginning items, PortSettings::turn_ms_max.
   void LimitTime(int64_t ms_max) { ms_max_ = ms_max; }
@@ -260,7 +261,10 @@ class Turn {
   bool IsBeforePermanent(const TurnItem& item) const;
   void NoteReply(size_t bytes);
   void LookAtClock();
-  static void TellAccesses(engine::Session& session, std::span<TurnItem> items);  // turn_audit.cc
+  // Audit (turn_audit.cc).
+  static void TellAccesses(engine::Session& session, std::span<TurnItem> items);
+  /// Tells of items whose turn has ended, in a turn that does nothing else.
+  static void TellAccessesAfterwards(engine::Session& session, std::span<TurnItem> items);
   // Rows (turn_rows.cc).
   /// Whether the item is to be executed together with others of its row. False for an item that has
   /// its answer already or waits, which ExecuteItem deals with.
@@ -288,7 +292,7 @@ class Turn {
   void RunOneByOne(engine::Session& session);
   void RunAlone(engine::Session& session, TurnItem& item);
   /// Answers items whose transaction was lost each time it was tried.
-  void GiveUp(std::span<TurnItem> items);
+  void GiveUp(engine::Session& session, std::span<TurnItem> items);
   // After another node of a cluster has taken the turn back:
   bool IsConflictTimeUp() const;
   bool PauseAfterConflict();

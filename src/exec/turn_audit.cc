@@ -143,4 +143,11 @@ void Turn::TellAccesses(engine::Session& session, std::span<TurnItem> items) {
   if (has_told) session.EndAccesses();
 }
 
+void Turn::TellAccessesAfterwards(engine::Session& session, std::span<TurnItem> items) {
+  if (!session.WantsAccesses()) return;
+  session.BeginTurn(false);
+  TellAccesses(session, items);
+  session.Rollback();
+}
+
 }  // namespace rowsocket::exec

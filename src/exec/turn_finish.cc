@@ -65,9 +65,12 @@ void Turn::Finish(std::span<TurnItem> items) {
   }
 }
 
-void Turn::FinishThoseThatGiveWay() {
+void Turn::FinishThoseThatGiveWay(engine::Session& session) {
   for (TurnItem& item : items_) {
-    if (item.is_answered() && item.gives_way) FinishItem(item);
+    if (!item.is_answered() || !item.gives_way) continue;
+    item.gives_way = false;
+    TellAccessesAfterwards(session, {&item, 1});
+    FinishItem(item);
   }
 }
 

@@ -63,7 +63,7 @@ void WaitLane::RunLeft(engine::Session& session, Turn& turn, WaitJobs& left, Wai
     if (IsOver(left, ++tries, base::CoarseNowMs() - since_ms, session) || !Pause(session)) break;
   }
   // The requests left over are answered with the error of their last attempt.
-  if (!left.front()->item.opens()) turn.FinishThoseThatGiveWay();
+  if (!left.front()->item.opens()) turn.FinishThoseThatGiveWay(session);
 }
 
 // Sleeps for a moment. False when the lane stops.

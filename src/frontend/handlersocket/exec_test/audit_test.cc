@@ -71,6 +71,34 @@ TEST_F(AuditTest, ATurnThatRunsAgainIsToldOnce) {
   EXPECT_EQ((Accesses{"app write test.t"}), test_.store.Accesses());
 }
 
+TEST_F(AuditTest, ARequestWhoseTurnIsLostEachTimeIsToldOnce) {
+  LineClient client = test_.ConnectAndOpen();
+  test_.store.SetHook([](const engine::fake::Call& call) {
+    engine::Outcome lost;
+    if (call.kind != engine::fake::Call::Kind::kExecute) return lost;
+    lost = engine::Outcome::Make(engine::Outcome::Result::kDeadlock, {model::ErrorCode::kDeadlock});
+    lost.transaction_lost = true;
+    return lost;
+  });
+  EXPECT_EQ("1\t1\t149", client.Ask("0\t=\t1\t1\t1\t0\tU\t1\t11\n"));
+  EXPECT_EQ((Accesses{"app write test.t"}), test_.store.Accesses());
+}
+
+TEST_F(AuditTest, ARequestThatGivesWayToTheEndIsToldOnce) {
+  LineClient client = test_.ConnectAndOpen();
+  test_.store.SetLockWaitMs(1);
+  test_.store.SetHook([](const engine::fake::Call& call) {
+    if (call.kind != engine::fake::Call::Kind::kExecute) return engine::Outcome();
+    const bool is_lane = call.lock_wait == engine::LockWait::kServer;
+    return engine::Outcome::Make(
+        is_lane ? engine::Outcome::Result::kGivesWay : engine::Outcome::Result::kBusy,
+        {model::ErrorCode::kLockWait});
+  });
+  client.Send("0\t=\t1\t1\t1\t0\tU\t1\t11\n");
+  EXPECT_TRUE(client.ReadLine().starts_with("1\t1\t"));
+  EXPECT_EQ((Accesses{"app write test.t"}), test_.store.Accesses());
+}
+
 TEST_F(AuditTest, WhatReachesNoTableIsNotTold) {
   LineClient client = test_.ConnectAndOpen();
   EXPECT_EQ("2\t1\tstmtnum", client.Ask("5\t=\t1\t1\n"));

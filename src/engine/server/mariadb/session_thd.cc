@@ -3,17 +3,26 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/require.h"
 #include "galera.h"
 
 namespace rowsocket::engine::server {
 
 namespace {
 
+/// The place of a session's variable, which is written directly because SET would need memory.
+void* PlaceOf(THD* thd, sys_var* variable) {
+  return const_cast<uchar*>(variable->value_ptr(thd, OPT_SESSION, &null_clex_str));
+}
+
 void Assign(THD* thd, sys_var* variable, ulonglong value) {
-  Item* item = new (thd->mem_root) Item_uint(thd, value);
-  set_var* assignment =
-      new (thd->mem_root) set_var(thd, OPT_SESSION, variable, &null_clex_str, item);
-  if (assignment->check(thd) == 0) assignment->update(thd);
+  void* const place = PlaceOf(thd, variable);
+  if (variable->show_type() == SHOW_ULONG) {
+    *static_cast<ulong*>(place) = static_cast<ulong>(value);
+    return;
+  }
+  ROWSOCKET_REQUIRE(variable->show_type() == SHOW_UINT);
+  *static_cast<uint*>(place) = static_cast<uint>(value);
 }
 
 void EnterPerformanceSchema([[maybe_unused]] THD* thd) {
@@ -46,7 +55,7 @@ unsigned SetRowLockWait(THD* thd, bool waits) {
 void IgnoreSnapshotIsolation(THD* thd) {
   sys_var* variable =
       find_sys_var(thd, STRING_WITH_LEN("innodb_snapshot_isolation"), /*throw_error=*/false);
-  if (variable != nullptr) Assign(thd, variable, 0);
+  if (variable != nullptr) *static_cast<my_bool*>(PlaceOf(thd, variable)) = false;
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ OF_ONE_FAMILY = {
         "EngineOf": "commit.cc calls it: another type in 11.8",
         "FindAccount": "login_calls.cc calls it: other arguments in 11.8",
         "FlushLogs": "commit.cc calls it: InnoDB's function does something else in 11.8",
+        "FollowEncryptionMode": "accessors.h itself calls it: no such variable in 10.11",
+        "IsAlwaysLogged": "slow_log.cc asks it: no such variable in 10.11",
         "IsCopiedByAlter": "statement.cc asks it: no ALTER of MySQL copies a table that is written to meanwhile",
         "LongQueryTime": "slow_log.cc asks it: another name in 11.8",
         "SetExaminedRows": "slow_log.cc calls it: another name in 11.8",

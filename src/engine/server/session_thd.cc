@@ -58,11 +58,14 @@ bool SessionThd::RefreshVariables() {
   bool changed = mine.sql_mode != mode || mine.time_zone != time_zone ||
                  mine.lc_time_names != global.lc_time_names ||
                  mine.default_week_format != global.default_week_format ||
+                 mine.div_precincrement != global.div_precincrement ||
                  ((mine.option_bits ^ global.option_bits) & kCheckOptions) != 0;
   mine.sql_mode = mode;
   mine.time_zone = time_zone;
   mine.lc_time_names = global.lc_time_names;
   mine.default_week_format = global.default_week_format;
+  mine.div_precincrement = global.div_precincrement;
+  mine.max_allowed_packet = global.max_allowed_packet;
   mine.option_bits = (mine.option_bits & ~kCheckOptions) | (global.option_bits & kCheckOptions);
   mine.auto_increment_increment = global.auto_increment_increment;
   mine.auto_increment_offset = global.auto_increment_offset;

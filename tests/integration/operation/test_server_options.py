@@ -1,6 +1,7 @@
 """Global defaults of SQL sessions must not change the effect of a request, nor its durability: a worker's
 session belongs to no user, and the server checks some of the defaults in code that only SQL runs."""
 
+import pymysql
 import pytest
 
 import hs
@@ -172,6 +173,55 @@ def test_defaults_follow_the_language_and_the_week(make_server):
     last = (b"Montag", b"0" if is_mysql() else b"1")  # in MySQL, CREATE TABLE decides of the week
     assert sql.rows("SELECT day, week FROM so.t ORDER BY id") == [
         (b"Monday", b"0"), (b"Montag", b"0"), last, last]
+
+
+def test_divisions_follow_their_precision(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, a INT DEFAULT 1, x DECIMAL(40,30) DEFAULT (a / 3))")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id").code == 0
+    assert client.insert(0, [9]) == OK
+    sql.run("SET GLOBAL div_precision_increment = 20")
+    sql.run("FLUSH TABLES so.t")
+    assert client.insert(0, [1]) == OK
+    server.sql().run("INSERT INTO so.t (id) VALUES (2)")
+    ours, sqls, before = (sql.value(f"SELECT x FROM so.t WHERE id = {row}") for row in (1, 2, 9))
+    assert ours == sqls != before
+
+
+def test_texts_of_expressions_follow_max_allowed_packet(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, a INT DEFAULT 1, x INT DEFAULT (LENGTH(REPEAT(a, 20000))))")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id").code == 0
+    assert client.insert(0, [1]) == OK
+    sql.run("SET GLOBAL max_allowed_packet = 16384")
+    with pytest.raises(pymysql.err.MySQLError) as refusal:
+        server.sql().run("INSERT INTO so.t (id) VALUES (2)")
+    answer = client.insert(0, [2])
+    assert (answer.code, refusal.value.args[0]) == (1, 1301) and answer[2] == b"1301"
+
+
+@pytest.mark.mysql("explicit_defaults_for_timestamp")
+@pytest.mark.again_in("mysql-9.7")
+def test_null_in_a_timestamp_follows_the_variable(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, at TIMESTAMP NOT NULL)")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id,at").code == 0
+    assert client.insert(0, [1, None]).code == 1
+    sql.run("SET GLOBAL explicit_defaults_for_timestamp = OFF")
+    assert client.insert(0, [1, None]) == OK
+    server.sql("so").run("INSERT INTO t VALUES (2, NULL)")
+    assert sql.value("SELECT COUNT(*) FROM so.t WHERE at > NOW() - INTERVAL 1 HOUR") == b"2"
+    sql.run("SET GLOBAL explicit_defaults_for_timestamp = ON")
+    assert client.insert(0, [3, None]).code == 1
 
 
 @pytest.mark.mariadb("default_regex_flags")

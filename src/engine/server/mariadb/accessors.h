@@ -289,7 +289,7 @@ inline bool FollowOwnVariables(THD& thd) {
   mine.server_id = global.server_id;
   mine.gtid_domain_id = global.gtid_domain_id;
   thd.userstat_running = opt_userstat_running;
-  return changed;
+  return FollowEncryptionMode(&mine) || changed;
 }
 inline void KillQuery(THD& thd) { thd.awake(KILL_QUERY); }
 inline bool IsKilled(const THD& thd) { return thd.killed != NOT_KILLED; }

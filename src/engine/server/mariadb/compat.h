@@ -256,6 +256,32 @@ inline bool ShowsOtherVersion() {
 #endif
 }
 
+/// Takes over block_encryption_mode, which AES_ENCRYPT asks since 11.8 (since 11.2 in the server).
+/// Returns whether it has changed.
+inline bool FollowEncryptionMode([[maybe_unused]] system_variables* mine) {
+#if ROWSOCKET_LINE == 1108
+  return std::exchange(mine->block_encryption_mode,
+                       global_system_variables.block_encryption_mode) !=
+         mine->block_encryption_mode;
+#elif ROWSOCKET_LINE == 1011
+  return false;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
+#endif
+}
+
+/// Whether the slow query log has a request that took so long whatever its limits say. Since 11.8
+/// (since 11.7 in the server).
+inline bool IsAlwaysLogged([[maybe_unused]] int64_t us) {
+#if ROWSOCKET_LINE == 1108
+  return static_cast<ulonglong>(us) >= global_system_variables.log_slow_always_query_time;
+#elif ROWSOCKET_LINE == 1011
+  return false;
+#else
+#error "Which side does this line of MariaDB take? See the first lines"
+#endif
+}
+
 /// @@global.long_query_time, in microseconds. Since 11.8 it has another name.
 inline ulonglong LongQueryTime() {
 #if ROWSOCKET_LINE == 1108

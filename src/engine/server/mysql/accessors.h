@@ -319,11 +319,17 @@ inline void SetTransactionVariables(THD& thd, enum_tx_isolation isolation, bool 
 inline void ExpectRegularDurability(THD* thd) { thd->durability_property = HA_REGULAR_DURABILITY; }
 inline void NoteTransactionStart(THD*) {}
 inline bool FollowOwnVariables(THD& thd) {
-  thd.variables.binlog_trx_compression = global_system_variables.binlog_trx_compression;
-  thd.variables.group_replication_consistency =
-      global_system_variables.group_replication_consistency;
+  const System_variables& global = global_system_variables;
+  System_variables& mine = thd.variables;
+  const bool changed =
+      mine.explicit_defaults_for_timestamp != global.explicit_defaults_for_timestamp ||
+      mine.my_aes_mode != global.my_aes_mode;
+  mine.explicit_defaults_for_timestamp = global.explicit_defaults_for_timestamp;
+  mine.my_aes_mode = global.my_aes_mode;
+  mine.binlog_trx_compression = global.binlog_trx_compression;
+  mine.group_replication_consistency = global.group_replication_consistency;
   thd.set_server_id(static_cast<uint32>(::server_id));
-  return false;
+  return changed;
 }
 inline void KillQuery(THD& thd) {
   mysql_mutex_lock(&thd.LOCK_thd_data);

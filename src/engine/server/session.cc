@@ -462,7 +462,7 @@ void ServerSession::ReleaseTables() {
 // The server opens the log's table in the same THD, which must have no open tables.
 void ServerSession::LogSlow(const SlowRequest& request) {
   ROWSOCKET_REQUIRE(stage_ == Stage::kIdle);
-  if (!KeepsSlowLog()) return;
+  if (!TakesSlowLog(request)) return;
   ReleaseTables();
   WriteSlowLog(thd_.get(), request);
 }

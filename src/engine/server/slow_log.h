@@ -14,8 +14,9 @@ namespace rowsocket::engine::server {
 
 /// @@global.long_query_time, in microseconds.
 int64_t LongQueryUs();
-/// Whether the server keeps the log (slow_query_log).
-bool KeepsSlowLog();
+/// Whether the server's variables let the request into the log: slow_query_log,
+/// min_examined_row_limit, and in MariaDB log_slow_rate_limit and log_slow_filter.
+bool TakesSlowLog(const SlowRequest& request);
 /// Writes the request to the log, file and table, as the server writes a query of the account.
 /// REQUIRES: the THD has no open tables and no transaction.
 void WriteSlowLog(THD* thd, const SlowRequest& request);

@@ -10,6 +10,7 @@ import pytest
 import mc
 import resp
 from doctor import busy
+from hs import OK
 from lost_cache import OPTIONS as SLOW_DISK
 from mc_tables import Container
 from private_servers import create, remove
@@ -108,6 +109,45 @@ def test_requests_of_all_protocols(logged):
     assert client.ask("SLOWLOG", "LEN") >= 3 and client.ask("SLOWLOG", "RESET") == "OK"
     # With every request slow, the ones that ask are in it, too: they ask no engine, and are not.
     assert client.ask("SLOWLOG", "LEN") == 0
+
+
+@pytest.mark.parametrize("variable, value, usual", [
+    ("min_examined_row_limit", 100, 0),
+    pytest.param("log_slow_filter", "'full_scan'", "DEFAULT", marks=pytest.mark.mariadb("log_slow_filter")),
+])
+def test_what_the_servers_limits_keep_out_is_counted_alone(logged, variable, value, usual):
+    client = logged.server.hs_rd()
+    assert client.request("N", variable) == OK  # The name is in the log's lines.
+    index = client.opened("shop", "product", "PRIMARY", "stock")
+    logged.sql.run(f"SET GLOBAL {variable} = {value}")
+    try:
+        everything_is_slow(logged)
+        before = int(logged.sql.status("Handlersocket_slow_requests"))
+        assert len(index.rows("=", [8])) == 1
+        new = logged.server.sql("shop")
+        new.run(f"SELECT stock, '{variable}' FROM product WHERE id = 8")
+        assert int(logged.sql.status("Handlersocket_slow_requests")) == before + 1
+    finally:
+        logged.sql.run(f"SET GLOBAL {variable} = {usual}")
+    assert len(index.rows("=", [9])) <= 1
+    assert "('9')" in logged.entry(f", {variable} */")
+    assert f"SELECT stock, '{variable}'" not in logged.file()
+
+
+@pytest.mark.mariadb("log_slow_rate_limit")
+def test_one_of_many_is_in_the_log_with_a_rate_limit(logged):
+    client = logged.server.hs_rd()
+    index = client.opened("shop", "product", "PRIMARY", "name,stock")
+    logged.sql.run("SET GLOBAL log_slow_rate_limit = 5")
+    try:
+        everything_is_slow(logged)
+        for _ in range(20):
+            index.rows("=", [7])
+    finally:
+        logged.sql.run("SET GLOBAL log_slow_rate_limit = DEFAULT")
+    part = "SELECT `name`, `stock` FROM `shop`.`product` WHERE KEY `PRIMARY` = ('7')"
+    wait_until(lambda: logged.file().count(part) >= 4, 10, "the lines")
+    assert logged.file().count(part) in (4, 5)
 
 
 def test_a_wait_for_a_lock_is_the_requests_lock_time(logged):

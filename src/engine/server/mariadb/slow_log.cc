@@ -1,6 +1,7 @@
 #include "engine/server/slow_log.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -42,7 +43,16 @@ Security_context* ContextOf(THD* thd, const SlowRequest& request) {
 
 int64_t LongQueryUs() { return static_cast<int64_t>(LongQueryTime()); }
 
-bool KeepsSlowLog() { return global_system_variables.sql_log_slow; }
+bool TakesSlowLog(const SlowRequest& request) {
+  const system_variables& global = global_system_variables;
+  if (!global.sql_log_slow) return false;
+  if (IsAlwaysLogged(request.whole_us)) return true;
+  // A request has of what log_slow_filter names only that it does not use the query cache.
+  const bool passes_filter = global.log_slow_filter == 0 || (global.log_slow_filter & QPLAN_QC_NO);
+  if (!passes_filter || request.examined < global.min_examined_row_limit) return false;
+  static std::atomic<ulong> requests{0};
+  return global.log_slow_rate_limit <= 1 || requests++ % global.log_slow_rate_limit == 0;
+}
 
 void WriteSlowLog(THD* thd, const SlowRequest& request) {
   Security_context* const own = thd->security_ctx;

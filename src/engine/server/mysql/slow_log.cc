@@ -9,7 +9,9 @@ namespace rowsocket::engine::server {
 
 int64_t LongQueryUs() { return static_cast<int64_t>(global_system_variables.long_query_time); }
 
-bool KeepsSlowLog() { return opt_slow_log; }
+bool TakesSlowLog(const SlowRequest& request) {
+  return opt_slow_log && request.examined >= global_system_variables.min_examined_row_limit;
+}
 
 void WriteSlowLog(THD* thd, const SlowRequest& request) {
   Security_context* const own = thd->security_context();

@@ -18,7 +18,8 @@ constexpr int64_t kStaleAgeMsMax = 5;
 /// How long a thread waits for another one's read. That one may have to repair a crashed table
 /// first, which can take hours.
 constexpr std::chrono::milliseconds kReadWaitMax{model::kMappingWaitMsMax};
-/// For how long such requests cause no further look after one that found no change.
+/// For how long requests that have met a changed table, or a disabled container, cause no further
+/// look, after a look that found no change.
 constexpr int64_t kStalePauseMs = 100;
 /// How many lines the log gets in a period.
 constexpr unsigned kLogLinesMax = 100;

@@ -57,8 +57,8 @@ bool Committer::EndTransaction() {
   return trans_commit(thd_.get());
 }
 
-// With true, InnoDB does what innodb_flush_log_at_trx_commit says about a commit.
-void Committer::FlushSeen() { innodb_hton->flush_logs(innodb_hton, true); }
+// A flush for the binary log's group does what innodb_flush_log_at_trx_commit says about a commit.
+void Committer::FlushSeen() { innodb_hton->flush_logs(innodb_hton, /*binlog_group_flush=*/true); }
 
 // If the log's cache has no room for the last events, the server reports no error.
 bool Committer::HadNoRoom() const { return !thd_.get()->is_error(); }

@@ -48,8 +48,8 @@ class AccountWatch {
   std::string Fingerprint(const std::string& user, const std::string& host) {
     return text_.Of(user, host).value_or("");
   }
-  /// The account of a login; null if the account that logged in has changed since its
-  /// fingerprint was `before`.
+  /// The account of a login. Null if the account that logged in has changed since its fingerprint
+  /// was `before`, if one of the two accounts is gone, or if the server does not say.
   std::shared_ptr<const model::Account> Use(const LoginIdentity& identity,
                                             const std::string& before);
 

@@ -48,7 +48,8 @@ class ServerLogins final : public LoginChecker {
   Verdict Try(const LoginAttempt& attempt, bool is_last, Login* login);
   Verdict Decide(THD* thd, LoginVio& vio, const LoginAttempt& attempt, bool is_last, Login* login);
   std::vector<Candidate> Candidates(THD* thd, const std::string& user);
-  /// The account that the server has chosen; null if it has changed since before the login.
+  /// The account that the server has chosen. Null if the account that logged in has changed since
+  /// before the login, if one of the two accounts is gone, or if the server does not say.
   std::shared_ptr<const model::Account> Use(const LoggedIn& account,
                                             const std::vector<Candidate>& candidates);
 

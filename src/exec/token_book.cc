@@ -27,10 +27,12 @@ std::atomic<uint32_t> rows_kept_s{0};
 /// The time of something that has not happened yet.
 constexpr uint64_t kNeverSeconds = UINT64_MAX;
 
-/// When a lock of another session on an expired token last cost a transaction.
+/// When a purge of expired tokens last cost a transaction or a unit, usually for another session's
+/// lock.
 std::atomic<uint64_t> purge_lost_s{kNeverSeconds};
 
-/// Whether tokens are not purged at the moment, because a purge has cost a transaction.
+/// Whether tokens are not purged at the moment, because a purge has cost a transaction or a
+/// unit.
 bool PurgePauses(uint64_t now_s) {
   const uint64_t lost_s = purge_lost_s.load(std::memory_order_relaxed);
   return lost_s != kNeverSeconds && now_s - lost_s < model::kTokenPurgePauseS;

@@ -4,9 +4,9 @@
 //
 // The most important of what exists once for the process: counters that give out numbers; what
 // daemon.cc shares between plugins; exec::ConnectionBook::Shared; SharedKeyspaces::Get; in
-// exec/token_book.cc the longest time of tokens and the last purge that lost its turn; the key of
-// HiddenKey (exec/hot_rows.cc); the free blocks of base::ShownText; in engine/server the last state
-// of replication, and MySQL's WaitHook and plugin handles.
+// exec/token_book.cc the longest time of tokens, the watch of the calendar, and when a purge last
+// cost a transaction; the key of HiddenKey (exec/hot_rows.cc); the free blocks of base::ShownText;
+// in engine/server the last state of replication, and MySQL's WaitHook and plugin handles.
 //
 // Flow: the server calls Init and Deinit; Init makes the descriptor's protocol, and a Running from
 //       what the protocol wants.

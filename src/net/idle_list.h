@@ -1,8 +1,5 @@
 // Finds the members that have done nothing for too long: a list in order of last activity.
 //
-// InsertInOrder passes at most kPassedMax members that were active later. If there are more of
-// them, the member expires too late, together with them.
-//
 // Touch is O(1) and usually only a comparison: a member moves to the back at most once per
 // slack_ms, and expires at most slack_ms too late, never too early.
 //
@@ -79,7 +76,9 @@ class IdleList {
     InsertBefore(head_, member, now_ms);
   }
 
-  /// Inserts `member` as Insert does, but as active at a time that may be long ago.
+  /// Inserts `member` as Insert does, but as active at a time that may be long ago. Passes at most
+  /// kPassedMax members that were active later; where there are more, the member expires too late,
+  /// together with the last one that was passed.
   void InsertInOrder(T& member, int64_t active_ms) {
     static_cast<IdleLink&>(member).Unlink();
     IdleLink* next = &head_;

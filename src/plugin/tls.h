@@ -32,7 +32,8 @@ bool MakeTls(const TlsVariables& variables, const std::string& plugin, const std
 /// none. Any thread.
 int64_t CertificateEnds();
 
-/// Whether clients over TCP need a certificate.
+/// Whether a client over TCP gets in by its certificate alone, so that a port beyond this machine
+/// needs neither a secret nor accounts.
 inline bool AdmitsByCertificate(const TlsVariables& variables) {
   return variables.mode == net::TlsMode::kRequired &&
          variables.client_cert == ClientCert::kRequired;

@@ -325,7 +325,7 @@ engine::Outcome TokenBook::Fence(const TokenedRequest& request, engine::Session&
   return Lost(Deadlock());
 }
 
-void TokenBook::AddWrites(exec::WriteSet& writes) const { writes.AddAnyRow(*indexes_[kByToken]); }
+void TokenBook::AddWrites(WriteSet& writes) const { writes.AddAnyRow(*indexes_[kByToken]); }
 
 engine::Outcome TokenBook::Keep(const TokenedRequest& request, engine::Session& session,
                                 std::string_view answer, bool is_unit) const {

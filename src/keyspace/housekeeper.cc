@@ -276,7 +276,7 @@ bool Housekeeper::PurgeRowsOfOneTick(engine::Session& session, const Container& 
   // The store's commands do not follow the clock's offset (ExpiryClockMs in
   // src/frontend/resp/string_row.h), so that what they call unexpired has to stay.
   const int64_t now_ms = container.definition.is_store ? WallClockMs() : keyspaces_.NowMs();
-  const keyspace::Purge::Done done = upkeep.purge.Round(session, container, now_ms, rows_max);
+  const Purge::Done done = upkeep.purge.Round(session, container, now_ms, rows_max);
   container.state->counters.purged.fetch_add(done.deleted, std::memory_order_relaxed);
   if (settings.on_purged != nullptr) settings.on_purged(done.deleted);
   TellIfTheTableKeepsItsRows(container, done, &upkeep);

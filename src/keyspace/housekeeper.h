@@ -73,7 +73,7 @@ class Housekeeper {
   using ContainerPtr = std::shared_ptr<const Container>;
 
   struct Upkeep {
-    keyspace::Purge purge;
+    Purge purge;
     bool has_more = true;  ///< The last round may have left expired rows.
     /// What the rate allowed rounds so far to remove beyond whole rows: in thousandths of a row.
     uint64_t owed_thousandths = 0;

@@ -37,10 +37,11 @@ std::string WhyMissing(const model::Account& account, const char* variable) {
          ": create the account, or set " + variable + " to another one";
 }
 
-/// Whether the port may serve. Without a value: another worker is looking, or the server does not
-/// say now.
-std::optional<bool> HasAccountAndRole(Opening& opening, model::Account& account,
-                                      const char* variable, const std::string& port) {
+/// Looks the account and its default role up, once for all workers, and gives the account the role.
+/// Returns whether the port may serve; without a value: another worker is looking, or the server
+/// does not say now.
+std::optional<bool> LookUpAccount(Opening& opening, model::Account& account, const char* variable,
+                                  const std::string& port) {
   if (!opening.mutex.TryLock()) return std::nullopt;
   const base::MutexLock lock(opening.mutex, std::adopt_lock);
   if (opening.has_account) return opening.has_account;
@@ -83,7 +84,7 @@ bool TakeAccount(const std::string& value, const char* variable, exec::PortSetti
     return false;
   }
   port->may_serve = [made, variable, opening = std::make_shared<Opening>(), name = port->mode] {
-    return HasAccountAndRole(*opening, *made, variable, name);
+    return LookUpAccount(*opening, *made, variable, name);
   };
   return true;
 }

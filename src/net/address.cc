@@ -30,8 +30,8 @@ class ListParser {
       : port_text_(port), variables_(variables), error_(error) {}
 
   bool AddItem(std::string_view item) {
-    if (item == "/") return AddPath(port_text_, variables_.port);
-    if (item.front() == '/') return AddPath(item, variables_.address);
+    if (item == "/") return AddPath(port_text_, Address::Origin::kPort);
+    if (item.front() == '/') return AddPath(item, Address::Origin::kAddress);
     if (!ParsePort()) return false;
     if (item == "*") {
       AddTcp("0.0.0.0", true);
@@ -62,11 +62,12 @@ class ListParser {
     return true;
   }
 
-  bool AddPath(std::string_view path, std::string_view variable) {
-    if (path.empty()) return Fail(variable, "the path of the UNIX socket is missing");
+  bool AddPath(std::string_view path, Address::Origin origin) {
+    if (path.empty()) return Fail(variables_.Of(origin), "the path of the UNIX socket is missing");
     Address address;
     address.kind = Address::Kind::kUnix;
     address.path = path;
+    address.path_origin = origin;
     Add(std::move(address));
     return true;
   }

@@ -20,6 +20,8 @@ namespace rowsocket::net {
 
 struct Address {
   enum class Kind : uint8_t { kTcp, kUnix };
+  /// Which of a port's variables a path comes from: a member of VariableNames.
+  enum class Origin : uint8_t { kAddress, kPort, kSocket };
 
   Kind kind = Kind::kTcp;
   std::string host;   ///< TCP: numeric IPv4 or IPv6 address without brackets.
@@ -28,14 +30,22 @@ struct Address {
   /// The address is one of several that `*` or a name stands for. A machine that lacks its family,
   /// or an IPv6 address itself, listens on the others.
   bool may_be_skipped = false;
+  Origin path_origin = Origin::kAddress;
 
   bool operator==(const Address&) const = default;
 };
 
 /// The system variables that error texts tell the user to change.
 struct VariableNames {
-  std::string address = "handlersocket_address";
-  std::string port = "handlersocket_port";
+  std::string address;
+  std::string port;
+  std::string socket;
+
+  const std::string& Of(Address::Origin origin) const {
+    return origin == Address::Origin::kAddress ? address
+           : origin == Address::Origin::kPort  ? port
+                                               : socket;
+  }
 };
 
 /// Returns the addresses in the order given, without repetition, at least one. On failure returns

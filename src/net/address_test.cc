@@ -7,6 +7,8 @@
 namespace rowsocket::net {
 namespace {
 
+const VariableNames kNames{"handlersocket_address", "handlersocket_port", "handlersocket_socket"};
+
 struct Parsed {
   bool ok;
   std::string text;  // the addresses, or the error
@@ -14,7 +16,7 @@ struct Parsed {
 
 Parsed Parse(std::string_view list, std::string_view port = "9998") {
   std::string error;
-  const auto addresses = ParseAddresses(list, port, {}, &error);
+  const auto addresses = ParseAddresses(list, port, kNames, &error);
   if (!addresses) return {false, error};
   std::string text;
   for (const Address& address : *addresses) {
@@ -82,16 +84,26 @@ TEST(Address, MissingPathOfUnixSocketBlamesThePortVariable) {
 
 TEST(Address, ErrorsNameTheVariablesThatTheCallerUses) {
   std::string error;
-  const VariableNames names{"daemon_memcached_address", "daemon_memcached_port"};
+  const VariableNames names{"daemon_memcached_address", "daemon_memcached_port",
+                            "daemon_memcached_socket"};
   EXPECT_FALSE(ParseAddresses("", "x", names, &error));
   EXPECT_EQ(0u, error.find("daemon_memcached_port:")) << error;
   EXPECT_FALSE(ParseAddresses("[x", "1", names, &error));
   EXPECT_EQ(0u, error.find("daemon_memcached_address:")) << error;
 }
 
+TEST(Address, APathKnowsTheVariableThatItComesFrom) {
+  std::string error;
+  const auto paths = ParseAddresses("/run/hs.sock /", "/tmp/hs.sock", kNames, &error);
+  ASSERT_TRUE(paths) << error;
+  ASSERT_EQ(2u, paths->size());
+  EXPECT_EQ("handlersocket_address", kNames.Of((*paths)[0].path_origin));
+  EXPECT_EQ("handlersocket_port", kNames.Of((*paths)[1].path_origin));
+}
+
 TEST(Address, NameGivesAllItsAddresses) {
   std::string error;
-  const auto addresses = ParseAddresses("localhost", "9998", {}, &error);
+  const auto addresses = ParseAddresses("localhost", "9998", kNames, &error);
   ASSERT_TRUE(addresses) << error;
   ASSERT_FALSE(addresses->empty());
   for (const Address& address : *addresses) EXPECT_TRUE(IsLoopback(address)) << ToText(address);
@@ -99,7 +111,7 @@ TEST(Address, NameGivesAllItsAddresses) {
 
 TEST(Address, OnlyMeaningsAmongSeveralMayBeSkipped) {
   std::string error;
-  const auto all = ParseAddresses("* 127.0.0.1", "9998", {}, &error);
+  const auto all = ParseAddresses("* 127.0.0.1", "9998", kNames, &error);
   ASSERT_TRUE(all);
   ASSERT_EQ(3u, all->size());
   EXPECT_TRUE((*all)[0].may_be_skipped);
@@ -107,7 +119,7 @@ TEST(Address, OnlyMeaningsAmongSeveralMayBeSkipped) {
   EXPECT_FALSE((*all)[2].may_be_skipped);
 
   // `::` is also named alone, so this address must be there.
-  const auto named = ParseAddresses("* ::", "9998", {}, &error);
+  const auto named = ParseAddresses("* ::", "9998", kNames, &error);
   ASSERT_TRUE(named);
   ASSERT_EQ(2u, named->size());
   EXPECT_TRUE((*named)[0].may_be_skipped);

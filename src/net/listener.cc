@@ -158,8 +158,8 @@ bool Listener::OpenTcp(const ListenOptions& options, OpenError* error) {
 bool Listener::OpenUnix(const ListenOptions& options, OpenError* error) {
   const auto fail = [&](const std::string& cause) {
     fd_.Reset();
-    error->text = CannotListen(
-        address_, cause, "check " + options.variables.address + " and " + options.variables.port);
+    error->text =
+        CannotListen(address_, cause, "check " + options.variables.Of(address_.path_origin));
     return false;
   };
   sockaddr_un where{};

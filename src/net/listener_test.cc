@@ -9,12 +9,16 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <utility>
+
 #include "net/test_sockets.h"
 
 namespace rowsocket::net {
 namespace {
 
 using Status = Listener::AcceptStatus;
+
+const VariableNames kNames{"handlersocket_address", "handlersocket_port", "handlersocket_socket"};
 
 Address Tcp(const char* host, uint16_t port = 0) {
   Address address;
@@ -23,10 +27,11 @@ Address Tcp(const char* host, uint16_t port = 0) {
   return address;
 }
 
-Address Unix(const std::string& path) {
+Address Unix(const std::string& path, Address::Origin origin = Address::Origin::kSocket) {
   Address address;
   address.kind = Address::Kind::kUnix;
   address.path = path;
+  address.path_origin = origin;
   return address;
 }
 
@@ -38,8 +43,10 @@ std::optional<Listener> Open(const Address& address, const ListenOptions& option
 }
 
 std::string OpenFailure(const Address& address) {
+  ListenOptions options;
+  options.variables = kNames;
   Listener::OpenError error;
-  return Listener::Open(address, {}, &error) ? "it did not fail" : error.text;
+  return Listener::Open(address, options, &error) ? "it did not fail" : error.text;
 }
 
 bool Contains(const std::string& text, const std::string& part) {
@@ -144,7 +151,8 @@ TEST(Listener, TextsNameTheCallersVariables) {
   const auto taken = Open(Tcp("127.0.0.1"));
   ASSERT_TRUE(taken);
   ListenOptions options;
-  options.variables = {"handlersocket_address", "handlersocket_port_wr"};
+  options.variables = kNames;
+  options.variables.port = "handlersocket_port_wr";
   Listener::OpenError error;
   EXPECT_FALSE(Listener::Open(taken->address(), options, &error));
   EXPECT_TRUE(Contains(error.text, "change handlersocket_port_wr)")) << error.text;
@@ -298,8 +306,8 @@ TEST_F(UnixListenerTest, LivingSocketIsLeftAlone) {
   const auto listener = Open(Unix(path_));
   ASSERT_TRUE(listener);
   const std::string failure = OpenFailure(Unix(path_));
-  EXPECT_TRUE(Contains(failure, path_ + ": Address already in use")) << failure;
-  EXPECT_TRUE(Contains(failure, "handlersocket_port")) << failure;
+  EXPECT_TRUE(Contains(failure, path_ + ": Address already in use (check handlersocket_socket)"))
+      << failure;
   EXPECT_TRUE(ConnectUnix(path_).valid());
 }
 
@@ -320,6 +328,16 @@ TEST_F(UnixListenerTest, OtherFilesAreLeftAlone) {
   const std::string failure = OpenFailure(Unix(path_));
   EXPECT_TRUE(Contains(failure, "not a socket")) << failure;
   EXPECT_TRUE(Exists());
+}
+
+TEST_F(UnixListenerTest, AFailureNamesTheVariableThatThePathComesFrom) {
+  const std::string path = directory_ + "/none/hs.sock";
+  for (const auto& [origin, name] : {std::pair{Address::Origin::kAddress, "handlersocket_address"},
+                                     std::pair{Address::Origin::kPort, "handlersocket_port"},
+                                     std::pair{Address::Origin::kSocket, "handlersocket_socket"}}) {
+    const std::string failure = OpenFailure(Unix(path, origin));
+    EXPECT_TRUE(Contains(failure, std::string("(check ") + name + ")")) << failure;
+  }
 }
 
 TEST_F(UnixListenerTest, ReplacedFileIsNotRemoved) {

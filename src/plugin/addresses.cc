@@ -18,6 +18,7 @@ bool FindAddresses(const PortVariables& variables, std::vector<net::Address>* ad
     net::Address socket;
     socket.kind = net::Address::Kind::kUnix;
     socket.path = variables.socket;
+    socket.path_origin = net::Address::Origin::kSocket;
     addresses->push_back(std::move(socket));
   }
   return true;

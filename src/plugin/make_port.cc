@@ -22,7 +22,7 @@ exec::PortSettings MakePort(const CommonVariables& variables, const std::string&
   port.writes = true;
   port.takes_passwords_in_clear = variables.accounts_insecure;
   port.listen = variables.listen;
-  port.listen.variables = {plugin + "_address", plugin + "_port"};
+  port.listen.variables = {plugin + "_address", plugin + "_port", plugin + "_socket"};
   // If clients must authenticate, the socket is open to all users, like the server's own socket.
   if (must_authenticate) port.listen.unix_mode = 0777;
   port.limits = variables.limits;

@@ -24,6 +24,7 @@ bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
   const Mode modes[] = {
       {.name = "mode=rd",
        .port_variable = "handlersocket_port",
+       .socket_variable = "handlersocket_socket",
        .secret_variable = "handlersocket_plain_secret",
        .user_variable = "handlersocket_user",
        .threads_variable = "handlersocket_threads",
@@ -35,6 +36,7 @@ bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
        .writable = false},
       {.name = "mode=wr",
        .port_variable = "handlersocket_port_wr",
+       .socket_variable = "handlersocket_socket_wr",
        .secret_variable = "handlersocket_plain_secret_wr",
        .user_variable = "handlersocket_user_wr",
        .threads_variable = "handlersocket_threads_wr",
@@ -55,9 +57,8 @@ bool HandlerSocketProtocol::Configure(const Counted&, DaemonSettings* settings,
 
 bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Address>* addresses,
                                         std::string* error) const {
-  PortVariables port{
-      variables_.address, mode.port, {}, {"handlersocket_address", mode.port_variable}};
-  if (!FindAddresses(port, addresses, error)) return false;
+  const net::VariableNames names{"handlersocket_address", mode.port_variable, mode.socket_variable};
+  if (!FindAddresses({variables_.address, mode.port, {}, names}, addresses, error)) return false;
   // A path among the addresses is one socket file, which only one port can have: the port that
   // reads.
   const bool had_addresses = !addresses->empty();
@@ -70,7 +71,7 @@ bool HandlerSocketProtocol::AddressesOf(const Mode& mode, std::vector<net::Addre
         "handlersocket_socket_wr to another path for handlersocket_port_wr";
     return false;
   }
-  if (!FindAddresses({{}, {}, mode.socket, {}}, addresses, error)) return false;
+  if (!FindAddresses({{}, {}, mode.socket, names}, addresses, error)) return false;
   for (const net::Address& address : *addresses) {
     if (mode.secret.empty() && !variables_.accounts && !AdmitsByCertificate(variables_.tls) &&
         !net::IsLoopback(address)) {
@@ -115,6 +116,7 @@ bool HandlerSocketProtocol::AddPort(const Mode& mode, DaemonSettings* settings,
   port.workers_variable = mode.threads_variable;
   port.writes = mode.writable;
   port.listen.variables.port = mode.port_variable;
+  port.listen.variables.socket = mode.socket_variable;
   if (!MakeTls(variables_.tls, "handlersocket", mode.name, &port.handshakes.tls, error)) {
     return false;
   }

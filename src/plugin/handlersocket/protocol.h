@@ -34,6 +34,7 @@ class HandlerSocketProtocol final : public Protocol {
   struct Mode {
     const char* name;
     const char* port_variable;
+    const char* socket_variable;
     const char* secret_variable;
     const char* user_variable;
     const char* threads_variable;

@@ -21,10 +21,11 @@ bool MemcachedProtocol::Configure(const Counted& counted, DaemonSettings* settin
                                   std::string* error) {
   if (!ApplyOptions(error)) return false;
   std::vector<net::Address> addresses;
-  const PortVariables port_variables{variables_.address,
-                                     variables_.port,
-                                     variables_.socket,
-                                     {"daemon_memcached_address", "daemon_memcached_port"}};
+  const PortVariables port_variables{
+      variables_.address,
+      variables_.port,
+      variables_.socket,
+      {"daemon_memcached_address", "daemon_memcached_port", "daemon_memcached_socket"}};
   if (!FindAddresses(port_variables, &addresses, error)) return false;
   if (addresses.empty()) {
     *error =

@@ -15,8 +15,10 @@ namespace rowsocket::plugin {
 bool RespProtocol::Configure(const Counted& counted, DaemonSettings* settings, std::string* error) {
   settings->sessions = engine::server::SessionSettings{variables_.wrlock_timeout_s, {"resp"}};
   std::vector<net::Address> addresses;
-  const PortVariables port_variables{
-      variables_.address, variables_.port, variables_.socket, {"resp_address", "resp_port"}};
+  const PortVariables port_variables{variables_.address,
+                                     variables_.port,
+                                     variables_.socket,
+                                     {"resp_address", "resp_port", "resp_socket"}};
   if (!FindAddresses(port_variables, &addresses, error)) return false;
   if (addresses.empty()) return true;  // As installed: neither port nor socket is set.
   TakeCommonSettings(variables_, variables_.accounts, settings);

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import socket
 import stat
 
@@ -128,13 +129,20 @@ def test_socket_file_left_by_a_kill_is_replaced(make_server):
 
 
 @pytest.mark.ours
-def test_file_that_is_no_socket_is_not_removed(make_server):
+@pytest.mark.parametrize("variable", ["handlersocket_socket", "handlersocket_socket_wr", "daemon_memcached_socket",
+                                      "resp_socket"])
+def test_file_that_is_no_socket_is_not_removed(make_server, variable):
     server = make_server(start=False)
     server.base.chmod(0o777)
     path = server.base / "precious"
     path.write_text("data")
-    with pytest.raises(StartFailed):
-        server.start([f"--handlersocket-socket={path}"])
+    said = rf"not a socket \(check {variable}\)"
+    if variable == "resp_socket":  # scripts/server starts without the RESP port.
+        server.start([f"--{variable}={path}"])
+        assert re.search(said, server.log())
+    else:
+        with pytest.raises(StartFailed, match=said):
+            server.start([f"--{variable}={path}"])
     assert path.read_text() == "data"
 
 
@@ -145,7 +153,7 @@ def test_socket_that_another_server_listens_on_is_not_taken(make_server):
     path = f"{first.base}/rd.sock"
     first.start([f"--handlersocket-socket={path}"])
     second = make_server(options=[f"--handlersocket-socket={path}"], start=False)
-    with pytest.raises(StartFailed):
+    with pytest.raises(StartFailed, match=r"already in use \(check handlersocket_socket\)"):
         second.start()
     assert answers(first, path)
 

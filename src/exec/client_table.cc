@@ -82,9 +82,11 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
   else
     Touch(client);
   if (!client.connection.UpdateInterest(core_.loop, &client)) {
-    CountRefused(Refusal::kNotWatched, errno);
-    Retire(client);
-    return;
+    const int error = errno;
+    core_.stats.Add(Stat::kConnectionsLost);
+    Log(&unwatched_logged_ms_,
+        [&] { return "connections that were served are closed: " + WhyNotWatched(error); });
+    return Retire(client);
   }
   client.can_receive = true;
   MarkReady(client);

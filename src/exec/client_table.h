@@ -134,6 +134,8 @@ class ClientTable {
   /// When the last line was written about each Loss, and about each Refusal.
   std::array<std::optional<int64_t>, kLosses> losses_logged_ms_;
   std::array<std::optional<int64_t>, kRefusals> refusals_logged_ms_;
+  /// When the last line was written about connections that cannot be watched after their move.
+  std::optional<int64_t> unwatched_logged_ms_;
 };
 
 }  // namespace rowsocket::exec

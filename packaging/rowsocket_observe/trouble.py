@@ -46,8 +46,8 @@ COUNTED = {
         "the error log says why: usually the disk is full, or the binary log cannot be written"),
     "connections_refused": (
         0, "{plugin} has turned {count} connections away",
-        "raise {plugin}_connections_max and open_files_limit, or look in ROWSOCKET_CONNECTIONS for the client that has so "
-        "many"),
+        "the error log says which limit it was: {plugin}_connections_max, open_files_limit, fs.file-max, "
+        "fs.epoll.max_user_watches, or memory; ROWSOCKET_CONNECTIONS shows a client that has very many"),
     "connections_lost": (
         0, "{plugin} has closed {count} connections without an answer",
         "the error log says why; for memory, raise {plugin}_memory_max_bytes"),

@@ -105,7 +105,7 @@ def test_connections_at_their_limit_are_named(make_server):
             one.recv(1)
     says(server, "handlersocket mode=rd has 10 connections of 10")
     with busy(try_one):
-        says(server, "handlersocket has turned", "raise handlersocket_connections_max")
+        says(server, "handlersocket has turned", "which limit it was: handlersocket_connections_max")
 
 
 def test_logins_that_fail_are_named(make_server):

@@ -59,8 +59,9 @@ class ShownCounters {
   }
 
  private:
-  static constexpr size_t kMax =
-      static_cast<size_t>(exec::Stat::kCount) + std::size(exec::kQuantileInfo) + kOwnMax + 1;
+  static constexpr size_t kOfPluginMax = 1;  ///< Counters of the layer `plugin`.
+  static constexpr size_t kMax = static_cast<size_t>(exec::Stat::kCount) +
+                                 std::size(exec::kQuantileInfo) + kOwnMax + kOfPluginMax;
 
   template <typename E, typename Counters, size_t kInfos>
   void AddAll(const base::CounterInfo (&infos)[kInfos], const Counters* counters) {

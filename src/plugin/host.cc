@@ -38,11 +38,11 @@ int DescriptorsForConnections() {
   return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
 }
 
-void LogWarning(const std::string& text) {
+void LogPrintable(const std::string& text) {
   engine::server::LogWarning("%s", base::Printable(text).c_str());
 }
 
-void LogError(const std::string& text) {
+void LogPrintableError(const std::string& text) {
   engine::server::LogError("%s", base::Printable(text).c_str());
 }
 

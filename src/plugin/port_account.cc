@@ -51,15 +51,15 @@ std::optional<bool> LookUpAccount(Opening& opening, model::Account& account, con
   if (has_account == true) role = engine::server::DefaultRole(account);
   if (!has_account || !role) {
     if (!std::exchange(opening.has_told, true)) {
-      LogWarning(std::string(variable) + ": the server does not tell the account's rights now; " +
-                 "the port (" + port + ") opens when it does");
+      LogPrintable(std::string(variable) + ": the server does not tell the account's rights now; " +
+                   "the port (" + port + ") opens when it does");
     }
     return std::nullopt;
   }
   account.SetRole(std::move(*role));
   opening.has_account = has_account;
   if (!*has_account)
-    LogError(WhyMissing(account, variable) + "; the port (" + port + ") stays closed");
+    LogPrintableError(WhyMissing(account, variable) + "; the port (" + port + ") stays closed");
   return has_account;
 }
 

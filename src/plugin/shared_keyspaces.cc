@@ -40,7 +40,7 @@ std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
 
 SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
-          keyspace::KeyspacesSettings{LogWarning, UtcOffsetSeconds, WhyNoHousekeeping})),
+          keyspace::KeyspacesSettings{LogPrintable, UtcOffsetSeconds, WhyNoHousekeeping})),
       housekeeper_(*keyspaces_) {
   keyspaces_->SetClockOffset(MemcachedClockOffsetMs());
 }

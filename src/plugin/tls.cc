@@ -27,7 +27,7 @@ class ContextWithAuthorities final : public ServersContext {
   ssl_st* NewSsl() override {
     if (engine::server::HasOwnAuthorities()) return ServersContext::NewSsl();
     if (!was_said_.exchange(true)) {
-      LogError(
+      LogPrintableError(
           "a client has asked for TLS on a port that needs certificates, and was refused: "
           "ssl_ca and ssl_capath are empty");
     }

@@ -4,7 +4,6 @@
 
 #include "api.h"
 #include "engine/server/replication.h"
-#include "engine/server/server_log.h"
 #include "model/version.h"
 #include "plugin/addresses.h"
 #include "plugin/host.h"
@@ -86,7 +85,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   MemcachedOptions options;
   if (!ParseMemcachedOptions(variables_.option, &options, error)) return false;
   for (const std::string& unused : options.unused) {
-    engine::server::LogWarning("daemon_memcached_option: %s has no meaning here", unused.c_str());
+    LogPrintable("daemon_memcached_option: " + unused + " has no meaning here");
   }
   if (options.port) variables_.port = *options.port;
   if (options.address) variables_.address = *options.address;

@@ -68,6 +68,12 @@ def test_memcacheds_own_options_and_a_unix_socket(make_server, open_folder):
     assert "daemon_memcached_option: -U has no meaning here" in log
 
 
+def test_an_option_without_meaning_is_printable_in_the_log(make_server):
+    server = make_server(options=["--daemon-memcached-option=-m\x1b[31m"])
+    warning = next(line for line in server.log().splitlines() if " has no meaning here" in line)
+    assert "daemon_memcached_option: -m" in warning and "\x1b" not in warning
+
+
 def test_memcacheds_own_socket_option_replaces_the_port(make_server, open_folder):
     path = str(open_folder / "mc.sock")
     make_server(options=[f"--daemon-memcached-option=-s {path} -a 0700 -p 1"])

@@ -6,7 +6,7 @@
 // To add a line, name it in the next #if. The compiler then stops in each block, because no block
 // has a side for lines that it does not name: compare the block with the new line's source, and add
 // the line to the side that is right for it (`|| ROWSOCKET_LINE == 1203`), or give it a side of its
-// own. All steps: docs/CHANGING.md, "Another version of a server".
+// own. All steps: docs/PORTING.md, "Another version of a server".
 #pragma once
 
 /// 10.11 is 1011, 11.8 is 1108.

@@ -22,5 +22,5 @@
 #define ROWSOCKET_LINE (MYSQL_VERSION_ID / 100)
 
 #if ROWSOCKET_LINE != 907
-#error "This file knows MySQL 9.7 only: see its first lines, and docs/CHANGING.md"
+#error "This file knows MySQL 9.7 only: see its first lines, and docs/PORTING.md"
 #endif

@@ -11,7 +11,7 @@ import pytest
 
 import hs
 from load import Crew, Transaction, lock_waits, scaled
-from server import wait_until
+from server import is_mysql, wait_until
 
 pytestmark = pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
 
@@ -47,6 +47,12 @@ def differences(sql, db, acknowledged):
     found = {int(row): int(count) for row, count in sql.rows(f"SELECT id, hs FROM {db}.dl")}
     return [f"row {row}: {acknowledged[row]} additions acknowledged, {found[row]} in the table"
             for row in found if found[row] != acknowledged[row]]
+
+
+def deadlocks(sql):
+    """How many deadlocks InnoDB has met."""
+    return int(sql.value("SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'")
+               if is_mysql() else sql.status("Innodb_deadlocks"))
 
 
 def opened(server, db):
@@ -124,9 +130,12 @@ def random_shape(server, db, rng):
 
 
 def test_seeded_shapes_of_two_transactions(server, db, rng):
+    sql = server.sql()
+    before = deadlocks(sql)
     for _ in range(scaled(12)):
         wrong, _ = random_shape(server, db, rng)
         assert wrong == []
+    assert deadlocks(sql) > before
 
 
 class StormClient:
@@ -178,7 +187,7 @@ def sql_transactions(server, db, rng, stopping, ended):
 
 
 def storm(server, db, rng, batches):
-    """Clients and transactions at once; returns (violations, errors by text)."""
+    """Clients and transactions at once; returns (violations, errors by text, how transactions ended)."""
     sql = server.sql()
     make_table(sql, db)
     clients = [StormClient(server, db, rng.__class__(rng.random())) for _ in range(4)]
@@ -193,7 +202,7 @@ def storm(server, db, rng, batches):
                    and ended["whole"] >= batches // 4, 90, "enough batches and transactions")
     acknowledged = sum((client.acknowledged for client in clients), collections.Counter())
     errors = sum((client.errors for client in clients), collections.Counter())
-    return differences(sql, db, acknowledged), errors
+    return differences(sql, db, acknowledged), errors, ended
 
 
 @pytest.mark.parametrize("options", [
@@ -202,9 +211,13 @@ def storm(server, db, rng, batches):
     ids=["default", "rollback_on_timeout", "no_deadlock_detection"])
 def test_storm(make_server, rng, options):
     server = make_server(options=options + ["--innodb-flush-log-at-trx-commit=2"])
-    wrong, errors = storm(server, "storm", rng, scaled(200 if not options else 40))
+    wrong, errors, ended = storm(server, "storm", rng, scaled(200 if not options else 40))
     assert wrong == []
     assert set(errors) <= ALLOWED, errors
+    if "--innodb-deadlock-detect=OFF" in options:
+        assert ended["victim"] > 0, "InnoDB counts no deadlock that it does not look for"
+    else:
+        assert deadlocks(server.sql()) > 0
 
 
 def test_a_timeout_inside_a_batch_keeps_the_others(make_server):

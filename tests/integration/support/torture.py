@@ -26,7 +26,7 @@ from purchase_trouble import FORGETFUL, OPTIONS as PURCHASE_OPTIONS, TROUBLES, p
 from sale import (Buyer, CounterBuyer, Sale, book_violations, error_violations, killed_sale,
                   make_table, order_violations)
 from server import SERVERS, Server, interrupt_on_signals, is_mysql, run_packaged, server_name
-from test_deadlock import random_shape
+from test_deadlock import deadlocks, random_shape
 from test_linearizable import make_register, random_histories
 from test_sale_trouble import killed_primary, killed_workers, storm_of_ddl, vanishing_clients
 from test_tokens import TABLE, kills_and_reconnects
@@ -147,9 +147,7 @@ def cut_round(rng, pool, db):
 
 def met_so_far(sql):
     """How many lock waits and deadlocks there have been."""
-    deadlocks = (sql.value("SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'")
-                 if is_mysql() else sql.status("Innodb_deadlocks"))
-    return {"lock_waits": sql.status("Handlersocket_lock_waits"), "deadlocks": int(deadlocks)}
+    return {"lock_waits": sql.status("Handlersocket_lock_waits"), "deadlocks": deadlocks(sql)}
 
 
 def deadlock_round(rng, pool, db):

@@ -69,21 +69,23 @@ def test_large_statistics_are_not_made_before_there_is_room(server, good, addres
 @pytest.mark.parametrize("body_bytes", [0xffffffff, 0x80000000, 0x7fffffff, 0x10000000])
 def test_a_binary_length_sizes_nothing(server, good, address, body_bytes):
     """A packet that promises gigabytes gets an error or waits; no memory is taken for it."""
-    before = memory_kb(server)
+    before, space_before = memory_kb(server), memory_kb(server, "VmSize")
     clients = [mc.Client(address) for _ in range(20)]
     try:
         for client in clients:
             client.send(mc.HEADER.pack(0x80, mc.SET, 1, 8, 0, 0, body_bytes, 0, 0) + bytes(8) + b"k" * 1000)
         assert good.value("good") == b"value"
         assert memory_kb(server) - before < 200_000
+        # What is reserved and not touched yet is in no resident memory.
+        assert memory_kb(server, "VmSize") - space_before < 2_000_000
     finally:
         for client in clients:
             client.close()
 
 
-def memory_kb(server):
+def memory_kb(server, which="VmRSS"):
     with open(f"/proc/{server.pid}/status", encoding="ascii") as lines:
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        return next(int(line.split()[1]) for line in lines if line.startswith(which))
 
 
 @pytest.mark.parametrize("line", [

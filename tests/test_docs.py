@@ -84,6 +84,15 @@ def test_compat_has_no_side_for_lines_that_it_does_not_name():
             assert re.search(r"^#(else|elif ROWSOCKET_LINE != .*)\n#error .*\n#endif$", block, re.M), block
 
 
+def test_each_row_of_wrongs_has_a_mark():
+    """A test that must fail in the bundled plugin shows each row. (Row 18 is the same here.)"""
+    ours = (REPOSITORY / "docs/WRONGS.md").read_text(encoding="utf-8").split("\n## ")[1]
+    rows = set(re.findall(r"^\| (\d+) \|", ours, re.M))
+    tests = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "tests/integration").rglob("test_*.py"))
+    marked = set(re.findall(r"(?:\b|_)wrong\((\d+)", tests))
+    assert rows - marked == {"18"} and marked <= rows
+
+
 @pytest.mark.parametrize("document",
                          ["README.md", "docs/INSTALL.md", "docs/MYSQL.md", "docs/OPERATIONS.md"])
 def test_each_command_is_run_somewhere(document):

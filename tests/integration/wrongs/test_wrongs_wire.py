@@ -190,19 +190,40 @@ def test_locked_row_delays_only_the_requests_for_it(table, server, db, sql, wr):
 
 # Row 14.
 
+@wrong(14)
+@pytest.mark.mariadb("MySQL has no BACKUP STAGE")
+def test_a_commit_that_a_backup_blocks_closes_no_connection(make_server):
+    """The bundled plugin's commit fails after lock_wait_timeout."""
+    server = make_server(options=["--lock-wait-timeout=1"])
+    sql = server.sql()
+    sql.run("CREATE DATABASE b")
+    sql.run("CREATE TABLE b.t (id INT PRIMARY KEY)")
+    indexes = [server.hs_wr().opened("b", "t", "", "id") for _ in range(3)]
+    for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+        sql.run(f"BACKUP STAGE {stage}")
+    for number, index in enumerate(indexes):
+        index.client.send(index.id, "+", 1, number)
+    assert not indexes[0].client.readable(3)
+    sql.run("BACKUP STAGE END")
+    assert [index.client.recv() for index in indexes] == [OK] * 3
+
+
+# A commit of the bundled plugin does not fail here, because nothing is written to the binary log (row 2).
+@wrong(2)
 def test_failed_commit_is_answered_and_the_connection_stays(make_server):
     server = make_server(options=["--log-bin", "--server-id=1", "--binlog-format=ROW",
                                   "--max-binlog-cache-size=4096", "--binlog-cache-size=4096"])
     sql = server.sql()
     sql.run("CREATE DATABASE b")
-    sql.run("CREATE TABLE b.t (id INT PRIMARY KEY, x VARCHAR(9000))")
+    sql.run("CREATE TABLE b.t (id INT PRIMARY KEY, x TEXT)")
     index = server.hs_wr().opened("b", "t", "", "id,x")
-    requests = [[index.id, "+", 2, number, "x" * (7000 if number % 2 else 100)] for number in range(10)]
+    requests = [[index.id, "+", 2, number, "x" * (20_000 if number % 2 else 100)] for number in range(10)]
     answers = index.client.pipeline(requests)
     stored = {int(row[0]) for row in sql.rows("SELECT id FROM b.t")}
     for number, answer in enumerate(answers):
         assert (answer == OK) == (number in stored), (number, answer)
         assert answer == OK or answer.code == 1
+    assert {answer == OK for answer in answers} == {True, False}, "some fit in the cache of the binary log, and some do not"
     assert index.insert(50, "small") == OK
     assert sql.value("SELECT x FROM b.t WHERE id = 50") == b"small"
 

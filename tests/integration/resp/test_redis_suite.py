@@ -66,3 +66,5 @@ def test_unit(make_server, suite, unit):
     assert {name: why for name, why in failed.items() if name not in expected} == {}
     # What has begun to pass is to be taken off the list.
     assert passed & set(expected) == set()
+    # What the suite does not have, or does not run, is to be taken off, too.
+    assert set(expected) - set(failed) == set(), text[-3000:]

@@ -166,6 +166,22 @@ def test_one_port_can_be_off(make_server, port, other):
 
 
 @pytest.mark.ours
+@pytest.mark.parametrize("accounts", ["OFF", "ON"])
+def test_an_open_address_is_warned_of(make_server, accounts):
+    """Without accounts, whoever reaches the port of memcached or of RESP is served."""
+    port = free_port()
+    server = make_server(options=[f"--resp-port={port}", *(
+        f"--{plugin}-{option}" for plugin in ("daemon-memcached", "resp")
+        for option in ("address=0.0.0.0", f"accounts={accounts}"))])
+    places = {"daemon_memcached": server.env["MEMCACHED_PORT"], "resp": port}
+    warned = [line for line in server.log().splitlines() if "every client that reaches" in line]
+    for plugin, at in places.items():
+        said = [line for line in warned if f"every client that reaches 0.0.0.0:{at} " in line and f"{plugin}_accounts is OFF" in line]
+        assert len(said) == (accounts == "OFF"), (plugin, warned)
+    assert len(warned) == 2 * (accounts == "OFF"), warned
+
+
+@pytest.mark.ours
 def test_start_and_stop_are_in_the_log(make_server):
     server = make_server(plugin="rowsocket")
     server.hs_rd().request_raw(b"?")

@@ -2,11 +2,13 @@
 
 import json
 import select
+import socket
 
 import pytest
 
 import hs
 import logins
+import resp
 from hs import OK, refused, reply
 from server import REPOSITORY, StartFailed, is_mysql
 
@@ -124,13 +126,15 @@ def test_one_secret_is_not_enough_for_two_ports(make_server):
 
 @pytest.mark.ours
 def test_default_address_is_this_machine(make_server):
-    server = make_server(plugin="none")
-    sql = server.sql()
-    sql.run("INSTALL SONAME 'rowsocket'")
-    shown = dict(sql.rows("SHOW GLOBAL VARIABLES LIKE 'handlersocket_address'"))
-    assert shown[b"handlersocket_address"] in (b"127.0.0.1", b"127.0.0.1,::1", b"localhost", b"")
-    assert server.hs_rd().request_raw(b"?") == refused(2, "cmd")
-    sql.run("UNINSTALL SONAME 'rowsocket'")
+    """Without an address, each port is this machine's alone: 127.0.0.2 stands for any other one."""
+    server = resp.start(make_server, "--loose-handlersocket-address=", "--loose-daemon-memcached-address=")
+    shown = server.sql().row("SELECT @@handlersocket_address, @@daemon_memcached_address, @@resp_address")
+    assert {value or b"" for value in shown} == {b""}, shown
+    ports = [int(server.env[name]) for name in ("HS_PORT", "HS_PORT_WR", "MEMCACHED_PORT")] + [server.resp_port]
+    for port in ports:
+        socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=10)
 
 
 @pytest.mark.ours

@@ -26,6 +26,8 @@ def pytest_addoption(parser):
                          " of accounts and --init-file (RESP's port stays as it is)")
     group.addoption("--again", action="store_true",
                     help="only the tests that are to run in this server, too, after another one (mark again_in)")
+    group.addoption("--not-in-ci", action="store_true",
+                    help="only the tests that CI runs in no server, whichever server this one is")
     group.addoption("--sanitized", action="store_true",
                     help="only the tests that are to run with the library under ASan and UBSan (mark sanitized)")
     group.addoption("--keep", action="store_true",
@@ -57,14 +59,24 @@ def version(name):
     return tuple(map(int, name.partition("-")[2].split(".")))
 
 
+def is_again_in(item, name):
+    return any(name in mark.args for mark in item.iter_markers("again_in"))
+
+
+def runs_in_ci(item, name):
+    return has_what_it_is_about(item, name) and (name == SERVERS[0] or is_again_in(item, name))
+
+
 def is_wanted(config, item):
+    if config.getoption("--not-in-ci"):
+        return not any(runs_in_ci(item, name) for name in SERVERS)
     if not has_what_it_is_about(item, server_name()):
         return False
     if config.getoption("--sanitized"):
         mark = item.get_closest_marker("sanitized")  # A test's own counts more than its file's.
         return mark is not None and server_name().partition("-")[0] in mark.args
     if config.getoption("--again"):
-        return any(server_name() in mark.args for mark in item.iter_markers("again_in"))
+        return is_again_in(item, server_name())
     return config.getoption("--plugin") != "bundled" or not item.get_closest_marker("ours")
 
 

@@ -9,7 +9,7 @@ from hs import OK
 from server import wait_until
 from test_connections_table import COLUMNS, connections
 
-pytestmark = [pytest.mark.ours,
+pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours,
               pytest.mark.mysql("MariaDB has no dictionary of columns")]
 
 TABLE = "information_schema.ROWSOCKET_CONNECTIONS"
@@ -64,7 +64,6 @@ def test_a_start_that_may_not_write_still_has_the_table(make_server):
     assert connections(server.sql()) == [] and columns(server.sql()) != []
 
 
-@pytest.mark.again_in("mysql-9.7")
 def test_a_prepared_statement_outlives_the_refused_uninstall(make_server):
     """The server keeps a pointer to the table's description in the statement, and none of its locks."""
     server = make_server()

@@ -14,7 +14,9 @@ import hs
 import mc
 from server import wait_until
 
-pytestmark = pytest.mark.mysql("group replication is MySQL's")
+pytestmark = [pytest.mark.mysql("group replication is MySQL's"), pytest.mark.slow]
+
+again = pytest.mark.again_in("mysql-9.7")
 
 KIND = "group"
 MEMBERS = 3
@@ -98,6 +100,7 @@ def taken(rows):
     return ROWS * STOCK - sum(int(stock) for _, stock in rows)
 
 
+@again
 @pytest.mark.parametrize("rows", (1, ROWS))
 @pytest.mark.parametrize("writers", (1, MEMBERS))
 def test_each_change_is_on_every_member_once(group, writers, rows):
@@ -109,6 +112,7 @@ def test_each_change_is_on_every_member_once(group, writers, rows):
     assert (after - before, play.without_answer) == (acknowledged, 0)
 
 
+@again
 def test_sql_of_another_member_comes_between(group):
     """Certification decides between their change and ours, whichever comes first."""
     before = taken(wait_until(lambda: equal_rows(group), 30))
@@ -126,6 +130,7 @@ def test_sql_of_another_member_comes_between(group):
     assert after - before == acknowledged + theirs
 
 
+@again
 def test_a_table_without_a_primary_key_is_refused_alone(group):
     """The group's check looks at all tables that a session has open."""
     member = group[1]
@@ -142,6 +147,7 @@ def test_a_table_without_a_primary_key_is_refused_alone(group):
     assert sql.value("SELECT COUNT(*) FROM shop.log") == b"0"
 
 
+@again
 def test_a_killed_member_loses_nothing_acknowledged(group):
     before = taken(wait_until(lambda: equal_rows(group), 30))
     play = Play(group.nodes, lambda number, at: 1)
@@ -157,6 +163,7 @@ def test_a_killed_member_loses_nothing_acknowledged(group):
     assert online(group[1]) == MEMBERS
 
 
+@again
 def test_a_member_that_has_left_takes_no_writes(group):
     member = group[2]
     with member.hs_wr() as client:
@@ -181,6 +188,7 @@ def make_items(members, count, expires):
         sql.run(f"INSERT INTO innodb_memcache.demo (id, value, expires) VALUES {values}")
 
 
+@again
 def test_a_member_removes_nothing_while_it_is_not_in_its_group(group):
     """The group takes no member that has a transaction of its own."""
     member, hour_s = group[3], 3600
@@ -203,6 +211,7 @@ def test_a_member_removes_nothing_while_it_is_not_in_its_group(group):
     wait_until(lambda: not any(map(items_of, group.nodes)), 30, "the members have removed the items")
 
 
+@again
 def test_one_member_removes_what_has_expired_and_flushes(group):
     def uuid(member):
         return member.sql().value("SELECT @@server_uuid")
@@ -238,6 +247,7 @@ def paused(members):
             os.kill(each.pid, signal.SIGCONT)
 
 
+@again
 def test_a_delayed_flush_waits_while_the_member_does_not_hear_its_group(group):
     """The others stand still beyond the time of the flush, and the group still has the same members afterwards."""
     first, *others = sorted(group.nodes, key=lambda member: member.sql().value("SELECT @@server_uuid"))
@@ -270,6 +280,7 @@ def applying_nothing(member):
         sql.run("UNLOCK TABLES")
 
 
+@again
 @pytest.mark.parametrize("level", ("BEFORE", "BEFORE_AND_AFTER"))
 def test_a_find_waits_for_what_the_group_has_committed_before(group, level):
     """Under BEFORE a find of one member waits for the write that another member has acknowledged."""
@@ -287,6 +298,7 @@ def test_a_find_waits_for_what_the_group_has_committed_before(group, level):
         assert finds.recv() == hs.reply(0, 1, before - 1)
 
 
+@again
 def test_with_after_a_write_is_answered_when_all_members_have_it(group):
     writer, slow = group[1], group[2]
     with consistency(writer, "AFTER"), writer.hs_wr(timeout_s=60) as client:
@@ -297,6 +309,7 @@ def test_with_after_a_write_is_answered_when_all_members_have_it(group):
         assert client.recv() == hs.counted(1)
 
 
+@again
 def test_a_write_that_the_group_may_have_is_answered_to_nobody(group):
     """The group has been told of the write, and the member leaves the group before the group's decision. The other
     members may carry the write out: neither success nor an error would be true of it."""

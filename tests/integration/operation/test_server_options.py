@@ -75,6 +75,7 @@ def test_requests_mean_the_same_whatever_sql_sessions_begin_with(make_server, op
         (b"1", b"3"), (b"2", b"7"), (b"4", b"10"), (b"5", b"10")]
 
 
+@pytest.mark.again_in("mysql-9.7")
 @pytest.mark.mysql("a plugin that takes connections over, and is told of their waits")
 def test_a_thread_pool_that_is_loaded_later_makes_no_worker_wait(make_server):
     """InnoDB tells the pool of its waits, which calls no other library."""

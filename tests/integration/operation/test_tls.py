@@ -330,6 +330,7 @@ def test_tls_without_a_certificate_does_not_start(make_server, certificates):
         server.connect(address(server), tls=context).ask_for_nothing()
 
 
+@pytest.mark.again_in("mysql-9.7")
 @pytest.mark.mysql("MariaDB's server does not start")
 def test_nobody_gets_tls_from_a_server_without_a_certificate(make_server):
     server = make_server(options=["--handlersocket-ssl=ON", "--auto-generate-certs=OFF"])

@@ -101,6 +101,27 @@ def pytest_collection_modifyitems(config, items):
                                               strict=not wrong.kwargs.get("some")))
 
 
+_ends = collections.defaultdict(set)  # function: how those of its parameters ended that were expected to fail
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and hasattr(report, "wasxfail"):
+        _ends[report.nodeid.partition("[")[0]].add(report.outcome)
+
+
+def pytest_sessionfinish(session):
+    """A test that the bundled plugin fails for some of its parameters (bundled_wrong) fails for one at least. Where
+    -k or an argument chooses among the parameters, this says nothing. With several processes, the first one judges."""
+    config = session.config
+    chosen = config.option.keyword or any("[" in argument for argument in config.args)
+    if config.getoption("--plugin") != "bundled" or hasattr(config, "workerinput") or chosen:
+        return
+    passed = [name for name, ends in sorted(_ends.items()) if ends == {"passed"}]
+    if passed:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        config.get_terminal_writer().line(f"\nthe bundled plugin passes with each parameter: {', '.join(passed)}")
+
+
 @pytest.fixture
 def seed(request):
     return request.config.getoption("--seed")

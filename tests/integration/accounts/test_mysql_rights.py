@@ -186,9 +186,8 @@ def test_a_change_counts_at_once(guarded, level):
         sql.run(give)
 
 
+@pytest.mark.parametrize("shared_guarded", ["ON"], ids=["partial revokes"], indirect=True)
 def test_what_was_partially_revoked_is_denied_at_once(guarded):
-    if not guarded.partial:
-        return
     sql = guarded.sql()
     sql.run("GRANT SELECT ON *.* TO reader@localhost")
     index = guarded.hs_rd().opened("g_1", "t", "", "a")

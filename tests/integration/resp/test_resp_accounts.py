@@ -56,6 +56,32 @@ def test_auth_and_hello(server):
     assert word.ask("AUTH", "one word") == "OK" and word.ask("HGET", "product:7", "stock") == b"5"
 
 
+def test_keys_count_against_the_rate(server):
+    """A SCAN counts as one key, and what asks no table is not counted. What is beyond the rate is owed: 400 keys are owed
+    for most of a minute."""
+    sql = server.sql()
+    for script in ("rowsocket_store.sql", "rowsocket_tokens.sql"):
+        run_packaged(sql, script)
+    for name in ("busy", "scanning"):
+        sql.run(f"CREATE USER {name}@'127.%' IDENTIFIED BY 'right'")
+        sql.run(f"GRANT ALL ON shop.* TO {name}@'127.%'")
+        sql.run(f"GRANT SELECT ON rowsocket.store TO {name}@'127.%'")
+    client, other = Client(server.resp_port), Client(server.resp_port)
+    assert client.ask("AUTH", "busy", "right") == "OK" and other.ask("AUTH", "scanning", "right") == "OK"
+    sql.run("SET GLOBAL resp_account_requests_per_second = 7")
+    try:
+        assert client.ask("MGET", *["product:7"] * 400) == [None] * 400
+        for command in (["HGET", "product:7", "name"], ["SCAN", 0, "MATCH", "product:*"], ["ROW.OUTCOME", "a"]):
+            assert client.ask(*command) == Error("RATE the account has made more requests than resp_account_requests_per_second")
+        assert client.ask("PING") == "PONG" and client.ask("CLIENT", "GETNAME") is None
+        for _ in range(6):
+            assert other.ask("SCAN", 0, "MATCH", "product:*")[0] == b"0"
+        assert other.ask("HGET", "product:7", "name") == b"Teapot"
+    finally:
+        sql.run("SET GLOBAL resp_account_requests_per_second = 0")
+    assert client.ask("HGET", "product:7", "name") == b"Teapot"
+
+
 def test_privileges_are_sqls(server):
     client = Client(server.resp_port)
     client.ask("AUTH", "app", "right")

@@ -56,6 +56,16 @@ def test_auth_and_hello(server):
     assert word.ask("AUTH", "one word") == "OK" and word.ask("HGET", "product:7", "stock") == b"5"
 
 
+def test_the_third_wrong_password_ends_a_connection_that_is_logged_in(server):
+    server.sql().run("CREATE USER third@'127.%' IDENTIFIED BY 'right'")
+    client = Client(server.resp_port)
+    assert client.ask("AUTH", "third", "right") == "OK"
+    for _ in range(3):
+        assert client.ask("AUTH", "third", "wrong") == WRONG
+    with pytest.raises(ConnectionError):
+        client.ask("PING")
+
+
 def test_keys_count_against_the_rate(server):
     """A SCAN counts as one key, and what asks no table is not counted. What is beyond the rate is owed: 400 keys are owed
     for most of a minute."""

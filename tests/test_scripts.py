@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from rowsocket_bench import cli
-from server import REPOSITORY, interrupt_on_signals, wait_until
+from server import REPOSITORY, cache_dir, free_port, interrupt_on_signals, wait_until
 
 pytestmark = pytest.mark.once("starts no server")
 
@@ -424,6 +424,14 @@ def test_ports_that_cannot_be_noted_end_the_script(tmp_path):
     text = LIB + '. "$1/scripts/lib/server_ports.sh"; free_ports 3 "$2"'
     status, output = bash(text, REPOSITORY, tmp_path, ROWSOCKET_CACHE=str(tmp_path / "cache"))
     assert status != 0 and f"cannot make the folder {tmp_path}/cache/ports" in output
+
+
+def test_a_port_for_a_test_is_below_those_of_outgoing_connections():
+    """It is left alone by other runs as long as this process lives."""
+    ports = [free_port() for _ in range(20)]
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert len(set(ports)) == 20 and max(ports) < max(first, 32_000)
+    assert all(os.path.isdir((cache_dir() / "ports" / str(port)).read_text().strip()) for port in ports)
 
 
 @pytest.fixture

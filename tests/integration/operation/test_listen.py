@@ -12,15 +12,9 @@ import pytest
 import hs
 import resp
 from hs import refused
-from server import StartFailed
+from server import StartFailed, free_port
 
 CMD = refused(2, "cmd")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def answers(server, address):

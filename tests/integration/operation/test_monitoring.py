@@ -21,8 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import mc
 import resp
 from hs import counted, refused
-from resp import free_port
-from server import REPOSITORY, cache_dir, is_mysql, read_env, run_packaged, wait_until
+from server import REPOSITORY, cache_dir, free_port, is_mysql, read_env, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 

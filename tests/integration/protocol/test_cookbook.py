@@ -5,8 +5,7 @@ import pytest
 import mc
 import recipes
 from private_servers import create, remove
-from resp import free_port
-from server import is_mysql, run_packaged, wait_until
+from server import free_port, is_mysql, run_packaged, wait_until
 
 pytestmark = pytest.mark.ours
 

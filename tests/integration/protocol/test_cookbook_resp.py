@@ -7,8 +7,7 @@ import pytest
 import recipes
 import resp_clients
 from private_servers import create, remove
-from resp import free_port
-from server import run_packaged
+from server import free_port, run_packaged
 
 pytestmark = [pytest.mark.ours, pytest.mark.again_in("mysql-9.7")]
 

@@ -8,8 +8,7 @@ import pytest
 import real_redis
 import resp_clients
 from private_servers import create, remove
-from resp import free_port
-from server import run_packaged
+from server import free_port, run_packaged
 from third_party import HERE
 
 CLIENTS = ["phpredis", "predis"]

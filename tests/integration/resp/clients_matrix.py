@@ -8,8 +8,7 @@ import pytest
 import resp_clients
 from loses_replies import LosesReplies
 from private_servers import create, remove
-from resp import free_port
-from server import run_packaged
+from server import free_port, run_packaged
 from third_party import HERE
 from tls import Certificates
 

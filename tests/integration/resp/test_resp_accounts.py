@@ -8,8 +8,8 @@ import pytest
 import redis
 
 from recipes import REPOSITORY
-from resp import Client, Error, free_port
-from server import SCRIPT, is_mysql, run_packaged
+from resp import Client, Error
+from server import SCRIPT, free_port, is_mysql, run_packaged
 
 pytestmark = [pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 

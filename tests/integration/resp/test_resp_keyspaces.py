@@ -8,7 +8,7 @@ import mc
 import resp
 from mc_tables import WHOLE, Container
 from resp import Client, Error
-from server import run_packaged, wait_until
+from server import free_port, run_packaged, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.again_in("mysql-9.7"), pytest.mark.ours]
 
@@ -324,7 +324,7 @@ def test_a_server_that_starts_offline_says_so(make_server):
 @pytest.mark.parametrize("first, second", [("resp", "daemon_memcached"), ("daemon_memcached", "resp")])
 def test_one_plugin_keeps_house_and_another_goes_on(make_server, first, second):
     """Expired items are purged whichever plugins run, also when the one that did it has gone."""
-    server = make_server(plugin="none", options=[f"--loose-resp-port={resp.free_port()}"])
+    server = make_server(plugin="none", options=[f"--loose-resp-port={free_port()}"])
     sql = server.sql()
     for script in ("innodb_memcache.sql", "rowsocket_store.sql"):
         run_packaged(sql, script)

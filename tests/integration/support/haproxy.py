@@ -4,18 +4,12 @@ import re
 import socket
 import subprocess
 
-from server import REPOSITORY, wait_until
+from server import REPOSITORY, free_port, wait_until
 
 RECIPE = REPOSITORY / "packaging" / "haproxy.cfg"
 PROGRAM = "/usr/sbin/haproxy"
 # The port of each section in a node's env file.
 PORTS = {"handlersocket_wr": "HS_PORT_WR", "handlersocket": "HS_PORT", "memcached": "MEMCACHED_PORT"}
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
 
 
 class Proxy:

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 
 import resp
-from server import cache_dir, read_env, wait_until
+from server import cache_dir, free_port, read_env, wait_until
 from third_party import libraries_of
 
 
@@ -20,7 +20,7 @@ class Real:
     def __enter__(self):
         root = pathlib.Path(read_env(cache_dir() / "redis/env")["ROWSOCKET_REDIS"])
         self.folder = tempfile.TemporaryDirectory(prefix="rs-redis-")
-        self.port = resp.free_port()
+        self.port = free_port()
         self.process = subprocess.Popen(
             [root / "usr/bin/redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
              "no", "--dir", self.folder.name, *self.options],

@@ -2,6 +2,8 @@
 
 import socket
 
+from server import free_port
+
 TIMEOUT_S = 15
 
 
@@ -70,12 +72,6 @@ class Client:
     def close(self):
         self.file.close()
         self.sock.close()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def start(make_server, *options):

@@ -1,5 +1,7 @@
 """Private servers for the tests: started, watched and stopped through scripts/server."""
 
+import atexit
+import functools
 import os
 import pathlib
 import re
@@ -37,6 +39,24 @@ def wait_until(condition, timeout_s=10.0, what="the condition", step_s=0.01):
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {timeout_s} s: {what}; last value: {value!r}")
         time.sleep(step_s)
+
+
+@functools.cache
+def _owner_of_ports():
+    """A folder to which ports belong as long as this process lives."""
+    folder = tempfile.mkdtemp(prefix="rs-ports-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def free_port():
+    """A free port of loopback for a server that this process starts: no outgoing connection can sit on it, and
+    scripts/server and other test runs leave it alone."""
+    command = 'set -euo pipefail; . "$1/scripts/lib.sh"; . "$1/scripts/lib/server_ports.sh"; free_ports 1 "$2"'
+    done = subprocess.run(["bash", "-c", command, "bash", REPOSITORY, _owner_of_ports()], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
 
 
 def cache_dir():

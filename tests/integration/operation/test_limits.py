@@ -11,7 +11,7 @@ import pytest
 import hs
 import resp
 from hs import OK, line, refused, reply
-from load import Crew
+from load import Crew, open_files
 from server import StartFailed, run_packaged, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]
@@ -327,13 +327,12 @@ def test_limits_are_variables_with_documented_names(server):
     assert {f"handlersocket_{name}" for name in names} <= shown
 
 
-@contextlib.contextmanager
-def open_files(count):
-    """Processes started from here on may have so many open files."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+def test_a_start_that_fails_gives_the_open_files_back():
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with pytest.raises(StartFailed), open_files(FEW_FILES):
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == FEW_FILES
+        raise StartFailed
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
 
 
 def test_limit_of_open_files_is_said_at_start(make_server):

@@ -13,7 +13,7 @@ import pytest
 
 import semisync
 from hs import reply
-from load import scaled
+from load import open_files, scaled
 from server import is_mysql, wait_until
 from system_calls import Trace
 from tls import TLS_ON, VERSIONS, RecordClient, address, connect, make_table, opened
@@ -202,15 +202,12 @@ def memory_kib(server):
 
 
 @contextlib.contextmanager
-def open_files(count):
-    """Lets this process open so many files, or as many as it may. Yields how many."""
+def files_beside_the_others(count):
+    """Lets this process open so many more files, or as many as it may. Yields how many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = min(count + 1000, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, allowed), hard))
-    try:
+    with open_files(max(soft, allowed)):
         yield allowed - 1000
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_silent_handshakes_cost_little_and_time_out(both, certificates):
@@ -220,7 +217,7 @@ def test_silent_handshakes_cost_little_and_time_out(both, certificates):
     timed_out = sql.status("Handlersocket_connections_timed_out")
     served = opened(connect(both, certificates))
     silent = []
-    with open_files(scaled(10_000)) as count, contextlib.ExitStack() as stack:
+    with files_beside_the_others(scaled(10_000)) as count, contextlib.ExitStack() as stack:
         for number in range(count):
             one = stack.enter_context(socket.create_connection(address(both), timeout=60))
             one.sendall(b"\x16")
@@ -253,7 +250,7 @@ def test_stalled_handshakes_hold_up_their_own_address_alone(make_server, certifi
     def no_more_are_answered():
         answered.append(len(stalled.poll(0)))
         return answered[-1] and len(answered) > 20 and len(set(answered[-20:])) == 1
-    with open_files(2200), contextlib.ExitStack() as stack:
+    with files_beside_the_others(2200), contextlib.ExitStack() as stack:
         for _ in range(2200):
             one = stack.enter_context(socket.create_connection(address(server), timeout=60,
                                                                source_address=("127.3.3.3", 0)))

@@ -8,6 +8,7 @@ maybe, but never in part.
 import collections
 import contextlib
 import os
+import resource
 import threading
 import time
 
@@ -243,12 +244,25 @@ class Reader:
 
 
 @contextlib.contextmanager
+def open_files(count):
+    """This process, and those that it starts from here on, may have so many open files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
 def clients_kept(server):
     """While this context lasts, only the server's end closes connections, because threads of this process may still use
     them."""
     kept, server.clients = server.clients, []
-    yield
-    server.clients += kept
+    try:
+        yield
+    finally:
+        server.clients += kept
 
 
 def make_tables(sql, db):

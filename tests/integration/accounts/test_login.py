@@ -7,7 +7,8 @@ import mc
 from account_server import start_with_accounts
 from hs import OK, refused, reply
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
-from server import Server, is_mysql, wait_until
+from private_servers import create, remove
+from server import is_mysql, wait_until
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours, pytest.mark.sanitized("mariadb")]
 
@@ -15,11 +16,11 @@ pytestmark = [pytest.mark.again_in("mariadb-11.8"), pytest.mark.ours, pytest.mar
 @pytest.fixture(scope="module")
 def accounts(request):
     """One server with accounts for this file."""
-    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"))
+    server = create(request.config)
     server.start([*logins.OPTIONS, *logins.PLUGINS, f"--handlersocket-socket-wr={server.directory}/wr.sock"])
     logins.prepare(server)
     yield server
-    server.remove()
+    remove(server)
 
 
 @pytest.fixture

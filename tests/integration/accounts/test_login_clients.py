@@ -11,7 +11,8 @@ import logins
 import mc_clients
 import mc_suites
 import third_party
-from server import Server, wait_until
+from private_servers import create, remove
+from server import wait_until
 
 pytestmark = pytest.mark.ours
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.ours
 @pytest.fixture(scope="module")
 def served(request):
     """A server on which the users of memcached's own test may use the default container."""
-    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"))
+    server = create(request.config)
     server.start([*logins.OPTIONS, "--daemon-memcached-flush-all=ON"])
     sql = logins.prepare(server)
     for user, password in (("foo", "bar"), ("baaaz", "quux"), ("testuser@memcached.realm", "testpass")):
@@ -29,7 +30,7 @@ def served(request):
     assert logins.log_in_mc(client, "foo", "bar") == b"STORED"
     wait_until(lambda: client.set("ready", b"x") == b"STORED", what="the default container")
     yield server
-    server.remove()
+    remove(server)
 
 
 def run_script(server, name, folder, edits=(), environment=()):

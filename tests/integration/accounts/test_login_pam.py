@@ -10,7 +10,7 @@ import pytest
 import logins
 from hs import OK
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
-from server import Server
+from private_servers import create, remove
 from test_connections_table import connections
 
 pytestmark = [pytest.mark.mariadb("PAM"), pytest.mark.ours]
@@ -48,8 +48,7 @@ def start_with_folders(server, folders):
 
 @pytest.fixture(scope="module")
 def served(request):
-    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"),
-                    options=[*logins.OPTIONS, "--plugin-load-add=auth_pam_v1"])
+    server = create(request.config, options=[*logins.OPTIONS, "--plugin-load-add=auth_pam_v1"])
     services, maps = server.base / "pam.d", server.base / "security"
     services.mkdir()
     maps.mkdir()
@@ -64,7 +63,7 @@ def served(request):
     start_with_folders(server, {"/etc/pam.d": services, "/etc/security": maps})
     logins.prepare(server)
     yield server
-    server.remove()
+    remove(server)
 
 
 def test_pam_checks_the_password(served):

@@ -6,7 +6,7 @@ import logins
 import tls
 from hs import OK
 from logins import UNAUTH
-from server import Server
+from private_servers import create, remove
 from test_connections_table import connections
 
 pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]
@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.ours, pytest.mark.sanitized("mariadb")]
 @pytest.fixture(scope="module")
 def served(request):
     certificates = tls.Certificates.shared()
-    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"))
+    server = create(request.config)
     server.start([*logins.OPTIONS, *tls.TLS_ON, *certificates.options()])
     logins.prepare(server)
     yield server
-    server.remove()
+    remove(server)
 
 
 def answer(server, user, password="p", client="none"):

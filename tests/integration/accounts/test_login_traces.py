@@ -10,7 +10,8 @@ import hs
 import logins
 from hs import OK
 from logins import UNAUTH, connect, connect_mc, is_in, log_in, log_in_mc, sasl
-from server import Server, is_mysql, wait_until
+from private_servers import create, remove
+from server import is_mysql, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.slow]
 
@@ -21,7 +22,7 @@ LOGS = ("general.log", "slow.log", *([] if is_mysql() else ["audit.log"]))
 @pytest.fixture(scope="module")
 def watched(request):
     """A server with a general log, and the audit plugin that MariaDB has."""
-    server = Server(request.config.getoption("--plugin"), keep=request.config.getoption("--keep"))
+    server = create(request.config)
     audit = [] if is_mysql() else ["--plugin-load-add=server_audit", "--server-audit-logging=ON",
                                    f"--server-audit-file-path={server.directory}/audit.log"]
     server.start([*logins.OPTIONS, *logins.PLUGINS, *audit, "--general-log=ON", "--slow-query-log=ON",
@@ -36,7 +37,7 @@ def watched(request):
         sql.run("CREATE USER secretive@'127.%%' IDENTIFIED VIA ed25519 USING PASSWORD(%s) OR mysql_native_password"
                 " USING PASSWORD(%s)", PASSWORD, PASSWORD)
     yield server
-    server.remove()
+    remove(server)
 
 
 def written(server, name):

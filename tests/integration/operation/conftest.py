@@ -4,7 +4,6 @@ module's tests have asked something of."""
 import pytest
 
 from private_servers import create, remove
-from server import Server
 from tls import TLS_ON, Certificates, make_table
 
 
@@ -16,11 +15,11 @@ def certificates():
 @pytest.fixture(scope="module")
 def module_server(request, certificates):
     """A server that offers TLS, with the further OPTIONS of the test's module."""
-    server = Server(request.config.getoption("--plugin"), [
+    server = create(request.config, options=[
         *certificates.options(), *TLS_ON, "--handlersocket-auth-timeout=2", *request.module.OPTIONS]).start()
     make_table(server)
     yield server
-    server.remove()
+    remove(server)
 
 
 @pytest.fixture

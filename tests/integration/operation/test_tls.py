@@ -22,7 +22,8 @@ from doctor import finds_nothing, says
 from folders import let_servers_enter
 from hs import refused, reply
 from load import scaled
-from server import Server, StartFailed, is_mysql, is_server_before, wait_until
+from private_servers import create, remove
+from server import StartFailed, is_mysql, is_server_before, wait_until
 from tls import TLS_ON, TLS_REQUIRED, VERSIONS, address, connect, make_table, opened, renew
 
 pytestmark = pytest.mark.ours
@@ -33,7 +34,7 @@ OPTIONS = ["--loose-daemon-memcached-flush-all=ON", "--innodb-flush-log-at-trx-c
 @pytest.fixture(scope="module")
 def strict(request, certificates):
     """A server that requires TLS, with UNIX sockets beside."""
-    server = Server(request.config.getoption("--plugin"))
+    server = create(request.config)
     server.folder = server.base / "sockets"
     server.folder.mkdir()
     server.folder.chmod(0o777)  # the server may run as another user
@@ -41,7 +42,7 @@ def strict(request, certificates):
                   f"--daemon-memcached-socket={server.folder}/mc"])
     make_table(server)
     yield server
-    server.remove()
+    remove(server)
 
 
 # Versions, and what goes beside TLS.
@@ -175,12 +176,12 @@ def test_client_of_another_project_speaks_tls(both, certificates, monkeypatch):
 @pytest.fixture(scope="module")
 def guarded(request, certificates):
     """A server whose HandlerSocket ports want a certificate of each client; memcached's takes any or none."""
-    server = Server(request.config.getoption("--plugin"), [
+    server = create(request.config, options=[
         *certificates.options(revocations=True), *TLS_REQUIRED,
         "--handlersocket-ssl-client-cert=REQUIRED", "--handlersocket-address=*"]).start()
     make_table(server)
     yield server
-    server.remove()
+    remove(server)
 
 
 def is_admitted(server, certificates, port, client, version):

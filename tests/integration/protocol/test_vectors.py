@@ -9,7 +9,8 @@ import json
 import pytest
 
 import hs
-from server import REPOSITORY, Server, is_mysql
+from private_servers import create, remove
+from server import REPOSITORY, is_mysql
 
 pytestmark = [pytest.mark.again_in("mariadb-11.8", "mysql-9.7"), pytest.mark.sanitized("mysql")]
 
@@ -28,10 +29,10 @@ def vectors():
 @pytest.fixture(scope="module")
 def with_secret(request):
     """A server whose secret is that of the vectors."""
-    server = Server(request.config.getoption("--plugin"), [
+    server = create(request.config, options=[
         f"--handlersocket-plain-secret={SECRET}", f"--handlersocket-plain-secret-wr={SECRET}"])
     yield server.start()
-    server.remove()
+    remove(server)
 
 
 @pytest.fixture(scope="module")

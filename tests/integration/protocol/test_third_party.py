@@ -7,6 +7,14 @@ import pytest
 import third_party
 
 
+@pytest.mark.once("starts no server")
+def test_what_cannot_be_fetched_fails_where_all_clients_are_wanted(monkeypatch):
+    for value, ends in ("", pytest.skip.Exception), ("1", pytest.fail.Exception):
+        monkeypatch.setenv("ROWSOCKET_ALL_CLIENTS", value)
+        with pytest.raises(ends, match="cannot be fetched here"):
+            third_party.fetch("false")
+
+
 @pytest.fixture
 def people(sql):
     sql.run("CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(50), grp INT, KEY by_grp (grp))")

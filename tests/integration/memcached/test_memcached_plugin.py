@@ -84,10 +84,14 @@ def test_memcacheds_own_socket_option_replaces_the_port(make_server, open_folder
 
 
 def test_mysqls_variables_are_accepted(make_server):
-    server = make_server(options=["--daemon-memcached-engine-lib-name=innodb_engine.so",
-                                  "--daemon-memcached-engine-lib-path=/usr/lib"])
+    given = {"engine_lib_name": b"innodb_engine.so", "engine_lib_path": b"/usr/lib", "r_batch_size": b"1000",
+             "w_batch_size": b"32", "enable_binlog": b"0"}
+    server = make_server(options=[f"--daemon-memcached-{name.replace('_', '-')}={value.decode()}"
+                                  for name, value in given.items()])
     with mc.connect(server) as client:
         client.ask_for_nothing()
+    sql = server.sql()
+    assert {name: sql.value(f"SELECT @@daemon_memcached_{name}") for name in given} == given
 
 
 def test_a_wrong_option_is_named(make_server):

@@ -207,11 +207,6 @@ def native_hash(password):
     return hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
 
 
-def resident_kib(server):
-    with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
-        return next(int(text.split()[1]) for text in status if text.startswith("VmRSS"))
-
-
 def log_in_once(server):
     """A hundred logins of all kinds, 40 of them refused, each on a connection of its own."""
     guessing = [connect(server) for _ in range(40)]
@@ -231,9 +226,9 @@ def test_logins_leave_no_memory_behind(make_server):
     logins.prepare(server)
     for _ in range(10):
         log_in_once(server)
-    before = resident_kib(server)
+    before = server.memory_kib()
     for _ in range(int(os.environ.get("ROWSOCKET_LOGINS", "2000")) // 100):
         log_in_once(server)
     sql = server.sql()
     wait_until(lambda: sql.status("Handlersocket_connections") == 0, 30, "the ends of connections")
-    assert resident_kib(server) < before + 2000
+    assert server.memory_kib() < before + 2000

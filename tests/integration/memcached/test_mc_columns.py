@@ -133,7 +133,7 @@ def test_a_large_value_leaves_no_memory_taken(make_server):
     client = container.ready()
     container.sql.run("INSERT INTO large.t VALUES ('small', 'v', 'w', 0), ('big', REPEAT('x', 50000000), '', 0),"
                       " ('huge', REPEAT('x', 70000000), '', 0)")
-    before = resident_kb(server)
+    before = server.memory_kib()
     assert len(client.get(container.at("big"), verb="gat 100")[container.at("big")][1]) == 50_000_001
     assert len(client.value(container.at("big"))) == 50_000_001
     client.send(b"gat 1000 %s\r\n" % container.at("huge"))
@@ -143,9 +143,4 @@ def test_a_large_value_leaves_no_memory_taken(make_server):
         assert client.value(container.at("small")) == b"v|w"
         assert client.get(container.at("small"), verb="gat 100") != {}
     client.close()
-    wait_until(lambda: resident_kb(server) < before + 40_000, 20, "the memory is given back")
-
-
-def resident_kb(server):
-    with open(f"/proc/{server.pid}/status", encoding="ascii") as lines:
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+    wait_until(lambda: server.memory_kib() < before + 40_000, 20, "the memory is given back")

@@ -46,19 +46,12 @@ def test_line_that_is_too_long(limited):
 
 def test_line_without_an_end_is_not_kept(limited):
     client = limited.hs_rd()
-    memory = resident_kib(limited)
+    memory = limited.memory_kib()
     for _ in range(400):
         client.send_raw(b"y" * 100_000)
-    assert resident_kib(limited) < memory + 20_000
+    assert limited.memory_kib() < memory + 20_000
     assert client.request_raw(b"") == refused(2, "linelen")
     assert limited.hs_rd().request_raw(b"?") == refused(2, "cmd")
-
-
-def resident_kib(server, at_most=False):
-    """The resident memory of the process now, or its peak."""
-    name = "VmHWM" if at_most else "VmRSS"
-    with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
-        return next(int(text.split()[1]) for text in status if text.startswith(name))
 
 
 def test_number_of_ids(limited):
@@ -117,7 +110,7 @@ def test_number_of_connections(limited):
 
 
 def test_client_that_never_reads_is_paused_and_does_not_take_memory(limited):
-    memory = resident_kib(limited)
+    memory = limited.memory_kib()
     greedy = limited.hs_rd(receive_buffer_bytes=4096)
     assert greedy.open_index(0, "l", "t", "", "x") == OK
     greedy.sock.settimeout(1)
@@ -125,7 +118,7 @@ def test_client_that_never_reads_is_paused_and_does_not_take_memory(limited):
     with pytest.raises((TimeoutError, OSError)):
         for _ in range(200):
             greedy.send_raw(requests)
-    assert resident_kib(limited) < memory + 30_000
+    assert limited.memory_kib() < memory + 30_000
     other = limited.hs_rd()
     assert other.open_index(0, "l", "t", "", "id") == OK
     assert other.find(0, "=", [5]) == reply(0, 1, 5)
@@ -142,12 +135,12 @@ def test_times_in_in_lists_take_no_memory_of_their_own(make_server):
     days = [b"2024-01-01 %02d:00:00" % (number % 24) for number in range(10_000)]
     request = line(*hs.find_words(0, "=", [days[0]], 1, 0, within=(0, days)))
 
-    before = resident_kib(server)
+    before = server.memory_kib()
     for client in clients:
         client.send_raw(request * 5)
     for client in clients:
         assert [client.recv() for _ in range(5)] == [reply(0, 1)] * 5
-    assert resident_kib(server, at_most=True) < before + 25_000
+    assert server.memory_kib("VmHWM") < before + 25_000
 
 
 def test_rows_that_one_request_changes(make_server):
@@ -177,11 +170,11 @@ def test_large_filters_are_forgotten(make_server):
     sql.run("CREATE TABLE l.t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4)")
     client = server.hs_rd()
     assert client.open_index(0, "l", "t", "", "id", "v") == OK
-    before = resident_kib(server)
+    before = server.memory_kib()
     for position in range(60):
         filters = [("F", "=", 0, "a")] * position + [("F", "=", 0, b"a" * 1_000_000)]
         assert client.find(0, "=", [1], 1, 0, filters=filters) == reply(0, 1)
-    assert resident_kib(server) < before + 25_000
+    assert server.memory_kib() < before + 25_000
 
 
 def test_names_that_nothing_can_have_are_not_kept(make_server):
@@ -192,14 +185,14 @@ def test_names_that_nothing_can_have_are_not_kept(make_server):
     sql.run("CREATE TABLE l.t (id INT PRIMARY KEY)")
     client = server.hs_rd()
     assert client.open_index(0, "l", "t", "000", "id") == OK
-    before = resident_kib(server)
+    before = server.memory_kib()
     for index_id in range(1, 61):
         assert client.open_index(index_id, "l", "t", "0" * 1_000_000, "id") == refused(2, "idxnum")
     assert client.open_index(1, "l" * 300, "t", "", "id") == refused(1, "open_table")
     assert client.open_index(1, "l", "t" * 300, "", "id") == refused(1, "open_table")
     assert client.open_index(1, "l", "t", "", "i" * 300) == refused(2, "fld")
     assert client.open_index(1, "l", "t", "", "id", "i" * 300) == refused(2, "fld")
-    assert resident_kib(server) < before + 25_000
+    assert server.memory_kib() < before + 25_000
 
 
 def test_paused_client_that_reads_again_gets_everything(limited):
@@ -433,7 +426,7 @@ def test_the_memory_of_large_keys_is_given_back_while_their_table_stays_open(mak
     nothing = reply(0, 1, 0) if mod else reply(0, 1)
     large = b"x" * 15_000_000
     pings = asked(0, "short") * 5000
-    before = resident_kib(server)
+    before = server.memory_kib()
     with Crew() as crew:
         def ping():
             while not crew.stopping.is_set():
@@ -444,16 +437,15 @@ def test_the_memory_of_large_keys_is_given_back_while_their_table_stays_open(mak
             for part in (front, large, end):
                 client.send_raw(part)
             assert client.recv() == nothing
-        wait_until(lambda: crew.check() and resident_kib(server) < before + 80_000, 3, "the memory is given back")
+        wait_until(lambda: crew.check() and server.memory_kib() < before + 80_000, 3, "the memory is given back")
 
 
 def restart_with_memory(server, bytes_more):
     """From now on the server's address space may grow by so many bytes."""
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        peak_kb = next(int(line.split()[1]) for line in status if line.startswith("VmPeak"))
+    peak_kib = server.memory_kib("VmPeak")
     server.stop()
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, ((peak_kb << 10) + bytes_more, before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, ((peak_kib << 10) + bytes_more, before[1]))
     try:
         server.start()
     finally:

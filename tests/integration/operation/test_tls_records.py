@@ -1,7 +1,6 @@
 """TLS as bytes: how records come and go, hostile clients, and ends."""
 
 import contextlib
-import pathlib
 import re
 import resource
 import select
@@ -197,10 +196,6 @@ def test_handshake_cut_off_at_every_place(both, certificates):
     wait_until(lambda: sql.status("Handlersocket_connections") == 1)
 
 
-def memory_kib(server):
-    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
-
-
 @contextlib.contextmanager
 def files_beside_the_others(count):
     """Lets this process open so many more files, or as many as it may. Yields how many."""
@@ -213,7 +208,7 @@ def files_beside_the_others(count):
 def test_silent_handshakes_cost_little_and_time_out(both, certificates):
     """While they are open, other clients are let in and served."""
     sql = both.sql()
-    before_kib = memory_kib(both)
+    before_kib = both.memory_kib()
     timed_out = sql.status("Handlersocket_connections_timed_out")
     served = opened(connect(both, certificates))
     silent = []
@@ -226,7 +221,7 @@ def test_silent_handshakes_cost_little_and_time_out(both, certificates):
                 assert served.find(0, "=", [1]) == reply(0, 2, 1, "one")
                 late = opened(connect(both, certificates))
                 assert late.find(0, "=", [1]) == reply(0, 2, 1, "one")
-        assert memory_kib(both) - before_kib < 16 * count
+        assert both.memory_kib() - before_kib < 16 * count
         for one in silent:
             with contextlib.suppress(ConnectionError):
                 assert one.recv(100) == b""
@@ -267,7 +262,7 @@ def test_slow_reader_holds_little(both, certificates):
     sql.run("REPLACE INTO t VALUES (3, REPEAT('x', 4000000))")
     client = both.connect(address(both), tls=certificates.context(), receive_buffer_bytes=4096)
     opened(client)
-    before_kib = memory_kib(both)
+    before_kib = both.memory_kib()
     sent = []
 
     def stands_still():
@@ -276,7 +271,7 @@ def test_slow_reader_holds_little(both, certificates):
         return len(sent) > 20 and len(set(sent[-20:])) == 1
     client.send_raw(b"0\t=\t1\t3\n" * 40)
     wait_until(stands_still, step_s=0.02)
-    assert memory_kib(both) - before_kib < 32 * 1024
+    assert both.memory_kib() - before_kib < 32 * 1024
     for _ in range(40):
         assert len(client.recv_line()) == 4000006
     client.ask_for_nothing()

@@ -14,11 +14,6 @@ CLIENTS = 40
 KEYS = 10_000  # In the lane each takes about 1 KB.
 
 
-def resident_kib(server):
-    with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
-        return next(int(text.split()[1]) for text in status if text.startswith("VmRSS"))
-
-
 def outcome(client):
     """The reply; None: the server has closed the connection."""
     try:
@@ -39,7 +34,7 @@ def test_requests_that_wait_for_a_lock_hold_what_connections_may(make_server, is
     clients = [resp.Client(server.resp_port) for _ in range(CLIENTS)]
     small, other = resp.Client(server.resp_port), resp.Client(server.resp_port)
     status = lambda name: int(sql.status(f"Resp_{name}"))
-    before = resident_kib(server)
+    before = server.memory_kib()
     for client in clients:
         with contextlib.suppress(ConnectionError):
             if is_transaction:
@@ -53,7 +48,7 @@ def test_requests_that_wait_for_a_lock_hold_what_connections_may(make_server, is
     assert 0 < waiting < CLIENTS
     small.send("SET", "held", "small")
     wait_until(lambda: status("lock_waits") == waiting + 1, 20, "what takes little memory may wait")
-    assert resident_kib(server) < before + 300_000, "all of them would take 400 MB"
+    assert server.memory_kib() < before + 300_000, "all of them would take 400 MB"
     assert "resp_memory_max_bytes" in server.log()
     held = int(sql.value("SELECT SUM(buffered_bytes) FROM information_schema.ROWSOCKET_CONNECTIONS"))
     assert waiting * KEYS * 500 < held <= MEMORY + (CLIENTS << 16)

@@ -319,6 +319,12 @@ class Server:
             return False
         return status.rsplit(")", 1)[1].split()[0] not in ("Z", "X")
 
+    def memory_kib(self, which="VmRSS"):
+        """The resident memory of the process, or another size that the kernel tells of it: VmHWM, the peak of that, or
+        VmPeak, that of the address space."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return next(int(text.split()[1]) for text in status.splitlines() if text.startswith(f"{which}:"))
+
     def answers(self):
         """Whether both ports answer."""
         for port in ("HS_PORT", "HS_PORT_WR"):

@@ -115,7 +115,7 @@ def own_cache(tmp_path):
 @pytest.mark.again_in("mysql-9.7")
 @pytest.mark.ours
 def test_quickstart(own_cache):
-    session = [line for line in blocks("README.md", "") if line.startswith(("->", "<-"))]
+    session = [line for line in blocks("README.md", "text") if line.startswith(("->", "<-"))]
     assert len(session) == 8
     # The first run fills the table, the second finds everything ready.
     for _ in range(2):

@@ -101,6 +101,9 @@ struct Item {
   /// A kReply whose Parse looks at all connections, or at all latencies: no further request of its
   /// connection is parsed in this turn.
   bool is_costly = false;
+  /// A kReply whose input may hold a password that nobody has checked: the input is wiped. It is
+  /// never parsed again, because no item of the client at which the turn may stop is before it.
+  bool wipes_input = false;
   /// The connection ends after the answer of the item; the input after the item is dropped.
   bool closes = false;
   /// kSilentOpen: if a DDL statement has locked the names, the item does not wait. Opened gets

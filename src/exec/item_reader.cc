@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/secret_text.h"
+
 namespace rowsocket::exec {
 
 ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
@@ -42,6 +44,7 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     client.has_requests = client.has_requests || is_request;
     if (item.item.kind == Item::Kind::kOpen) goes_on = OpenInTurn(client, session, item);
     client.closes = item.item.closes;
+    if (item.item.wipes_input) Wipe(client, item);
     goes_on = goes_on && !client.closes && item.item.kind != Item::Kind::kAuthenticate;
     if (item.item.is_costly && goes_on) {
       client.has_more = true;
@@ -50,6 +53,13 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
     target.turn.Added();
   }
   return goes_on ? Parsed::kMore : Parsed::kEnd;
+}
+
+// The input may have been moved in its buffer, so that the unused memory may hold parts of it, too.
+void ItemReader::Wipe(Client& client, const TurnItem& item) {
+  base::Buffer& input = client.connection.in();
+  base::Wipe(input.view().substr(item.input_begin, item.input_end - item.input_begin));
+  input.WipeUnused();
 }
 
 // An item that is parsed again, because its client was stopped before it, is paid for already.

@@ -36,6 +36,7 @@ class ItemReader {
   Parsed ReadOne(Client& client, engine::Session& session, const Target& target) const;
 
  private:
+  static void Wipe(Client& client, const TurnItem& item);
   static bool OpenInTurn(Client& client, engine::Session& session, TurnItem& item);
   bool GetSilently(Client& client, engine::Session& session, const Target& target) const;
   void Charge(Client& client, TurnItem& item, base::Arena& arena) const;

@@ -199,6 +199,23 @@ std::string RespWrongCount(std::string_view command, std::string_view subcommand
   return "ERR wrong number of arguments for '" + name + "' command";
 }
 
+std::string RespUnknownCommand(RespArguments arguments) {
+  constexpr size_t kShownMax = 128;
+  // Redis shows the argument only up to its first zero byte.
+  const auto front = [](std::string_view argument, size_t size) {
+    return argument.substr(0, std::min(size, argument.find('\0')));
+  };
+  std::string text = "ERR unknown command '" + std::string(front(arguments[0], kShownMax)) +
+                     "', with args beginning with: ";
+  std::string shown;
+  for (const std::string_view argument : arguments.subspan(1)) {
+    if (shown.size() >= kShownMax) break;
+    const size_t left = kShownMax - shown.size();
+    shown.append("'").append(front(argument, left)).append("' ");
+  }
+  return text + shown;
+}
+
 std::string RespNothingDone(std::string_view why) {
   return "EXECABORT nothing was done: " + std::string(why);
 }

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "exec/unit.h"
+#include "frontend/resp/command.h"
 #include "frontend/resp/work.h"
 #include "model/account.h"
 #include "model/error.h"
@@ -20,6 +21,10 @@ std::string Blame(size_t number);
 /// The error of a command that has too few arguments, or too many. `subcommand`: in upper or lower
 /// case; empty: none.
 std::string RespWrongCount(std::string_view command, std::string_view subcommand = {});
+/// The error of a command that does not exist. The text has the bytes that the client sent; those
+/// that would end the line are replaced. Before the login `arguments` is the command alone: the
+/// arguments of a misspelt AUTH are a password.
+std::string RespUnknownCommand(RespArguments arguments);
 /// The error of an EXEC that is refused before anything of it is tried.
 std::string RespNothingDone(std::string_view why);
 /// The error that a client gets, with its prefix.

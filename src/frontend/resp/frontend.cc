@@ -37,25 +37,6 @@ bool ChangesState(Verb verb) {
          verb == Verb::kDiscard;
 }
 
-/// The error of a command that does not exist. The text has the bytes that the client sent; those
-/// that would end the line are replaced.
-std::string UnknownCommand(RespArguments arguments) {
-  constexpr size_t kShownMax = 128;
-  // Redis shows the argument only up to its first zero byte.
-  const auto front = [](std::string_view argument, size_t size) {
-    return argument.substr(0, std::min(size, argument.find('\0')));
-  };
-  std::string text = "ERR unknown command '" + std::string(front(arguments[0], kShownMax)) +
-                     "', with args beginning with: ";
-  std::string shown;
-  for (const std::string_view argument : arguments.subspan(1)) {
-    if (shown.size() >= kShownMax) break;
-    const size_t left = kShownMax - shown.size();
-    shown.append("'").append(front(argument, left)).append("' ");
-  }
-  return text + shown;
-}
-
 /// RespErrorOf the item's own reply; 0: no error. `replies` has it after those to the commands that
 /// MULTI had queued.
 uint8_t ErrorIn(std::string_view replies, const RespWork& work) {
@@ -170,6 +151,7 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   if (step.result == Result::kNothing) return {Parsed::kItem, step.consumed};
   if (step.result == Result::kHttp || step.result == Result::kError) {
     item->closes = true;
+    item->wipes_input = shared_.accounts && !changes_.MayComeToNothing();
     item->error.code = ErrorCode::kCmd;
     if (step.result == Result::kError)
       AnswerItemError("ERR Protocol error: " + std::string(step.error), arena, item);
@@ -182,7 +164,24 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   last_parse_said_later_ =
       after_requests &&
       (finder_.has_many() || (command != nullptr && changes_.MustBeLater(*command, arguments)));
-  if (last_parse_said_later_) return {Parsed::kLater, 0};
+  if (last_parse_said_later_) {
+    resp::WipeCopies(input, arguments);
+    return {Parsed::kLater, 0};
+  }
+  const Step taken = ParseCommand(command, step, input, arena, item);
+  if (login_.MayHoldPassword(command) && item->kind == Item::Kind::kReply &&
+      !changes_.MayComeToNothing()) {
+    resp::WipeCopies(input, arguments);
+    item->wipes_input = true;
+  }
+  return taken;
+}
+
+exec::Frontend::Step RespFrontend::ParseCommand(const RespCommand* command,
+                                                const resp::RequestStep& step,
+                                                std::string_view input, base::Arena& arena,
+                                                Item* item) {
+  const RespArguments arguments(step.arguments);
   // SKIP would be only for the reply to MULTI.
   const bool may_be_whole = command != nullptr && command->verb == Verb::kMulti &&
                             TakesArguments(*command, arguments.size()) && login_.is_logged_in() &&
@@ -194,7 +193,8 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   }
   if (command == nullptr) {
     state_.multi_failed = true;
-    AnswerItemError(UnknownCommand(arguments), arena, item);
+    const RespArguments shown = login_.is_logged_in() ? arguments : arguments.first(1);
+    AnswerItemError(RespUnknownCommand(shown), arena, item);
     return {Parsed::kItem, step.consumed};
   }
   if (arguments.size() > model::kRespServedArgumentsMax) {

@@ -85,6 +85,10 @@ class RespFrontend final : public exec::Frontend {
 
  private:
   Step ParseOne(std::string_view input, base::Arena& arena, exec::Item* item);
+  /// Makes the item of the request that `step` has taken off the input. `command`: null if it does
+  /// not exist.
+  Step ParseCommand(const RespCommand* command, const resp::RequestStep& step,
+                    std::string_view input, base::Arena& arena, exec::Item* item);
   resp::RequestLimits request_limits() const;
   /// Makes the item of a command: refuses it, queues it for EXEC, or prepares it now. `bytes`: the
   /// bytes of its request.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/secret_text.h"
 #include "frontend/resp/command.h"
 #include "frontend/resp/info.h"
 #include "frontend/resp/numbers.h"
@@ -71,6 +72,7 @@ void RespLogin::AppendHello(RespArguments arguments, const model::Account* accou
   while (at < arguments.size()) {
     if (IsWord(arguments[at], "auth") && at + 2 < arguments.size()) {
       logs_in = true;
+      if (shared_.accounts) base::Wipe(password);  // An AUTH before this one has set it.
       user = arguments[at + 1];
       password = arguments[at + 2];
       at += 3;

@@ -32,6 +32,13 @@ class RespLogin {
 
   /// Whether the client is logged in. Without accounts, every client is.
   bool is_logged_in() const { return is_logged_in_; }
+  /// Whether a command that is answered unchecked may hold a password: one that logs in, or,
+  /// because it may be misspelt, any before the login. Null: the command does not exist.
+  bool MayHoldPassword(const RespCommand* command) const {
+    if (!shared_.accounts) return false;
+    return !is_logged_in_ || (command != nullptr && (command->verb == RespVerb::kAuth ||
+                                                     command->verb == RespVerb::kHello));
+  }
   /// RESET: makes the connection what it was when it began.
   void Reset() { is_logged_in_ = !shared_.accounts; }
 

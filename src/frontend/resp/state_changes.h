@@ -40,13 +40,14 @@ class RespStateChanges {
   bool MustBeLater(const RespCommand& command, RespArguments arguments) const {
     using Verb = RespVerb;
     const Verb verb = command.verb;
-    if (verb == Verb::kReset || verb == Verb::kQuit) return true;
+    if (verb == Verb::kReset || verb == Verb::kQuit || verb == Verb::kAuth) return true;
+    // A login that MULTI refuses waits as well: it is wiped, and must not be parsed again.
+    if (verb == Verb::kHello) return LogsIn(arguments);
     // An EXEC after more WATCHes than kRespWatchedKeysMax allows fails because of their answers, so
     // that these must come first.
     if (state_.in_multi)
       return verb == Verb::kExec && watched_.count() > model::kRespWatchedKeysMax;
-    return verb == Verb::kAuth || verb == Verb::kClient ||
-           (verb == Verb::kHello && LogsIn(arguments));
+    return verb == Verb::kClient;
   }
   /// Whether the item that is being parsed may be dropped, even if it is a reply, so that its
   /// changes are taken back.

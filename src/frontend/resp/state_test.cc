@@ -123,7 +123,7 @@ std::vector<Pipeline> Pipelines() {
       {{"SET a 1", "MULTI", "SELECT 1", "SET a 2", "EXEC", "GET a"}},
       {{"SET a 1", "MULTI", "NONE", "MULTI", "EXEC", "EXEC", "GET a"}},
       {{"SET a 1", "MULTI", "GET", "SET a 2", "DISCARD", "DISCARD", "GET a"}},
-      {{"SET a 1", "MULTI", "SET a 2", "AUTH x", "CLIENT ID", "DISCARD", "SET a 3", "GET a"}},
+      {{"SET a 1", "MULTI", "SET a 2", "AUTH x", "CLIENT ID", "DISCARD", "SET a 3", "GET a"}, 2},
       {{"WATCH a", "MULTI", "SET a 1", "GET a", "EXEC", "GET a"}},
       {{"WATCH a", "SET a 5", "MULTI", "SET a 6", "EXEC", "GET a", "MULTI", "SET a 7", "EXEC"}},
       {{"SET a 1", "WATCH a", "SET a 5", "MULTI", "SET a 6", "EXEC", "GET a", "WATCH a", "MULTI",
@@ -311,6 +311,28 @@ TEST_F(RespTest, NoInputIsFullBeforeItIsWrong) {
     EXPECT_EQ(Parsed::kItem, step.parsed) << bytes;
     EXPECT_TRUE(item.closes);
   }
+}
+
+TEST_F(RespTest, ALoginThatIsRefusedUncheckedIsWiped) {
+  shared_.accounts = true;
+  frontend_.emplace(shared_);
+  for (const char* const line :
+       {"AUTH user secret x\r\n", "HELLO 4 AUTH user secret\r\n", "HELLO 3 AUTH user secret NO\r\n",
+        "HELLO 3 AUTH user secret SETNAME \"a b\"\r\n", "AUTH user secret '\r\n",
+        "GET user secret\r\n", "AUHT user secret\r\n"}) {
+    EXPECT_TRUE(Parse(line).wipes_input) << line;
+    EXPECT_EQ(std::string::npos, Run(Parse(line)).find("secret")) << line;
+  }
+  const exec::Item login = Parse("AUTH user secret\r\n");
+  EXPECT_EQ(exec::Item::Kind::kAuthenticate, login.kind);
+  EXPECT_FALSE(login.wipes_input) << "the worker wipes it";
+  base::Buffer out;
+  frontend_->LoginEnded({}, out);
+  Ask("MULTI");
+  Parse("AUTH user secret\r\n", /*after_requests=*/true);
+  EXPECT_EQ(Parsed::kLater, parsed_) << "what may be parsed again must not be wiped";
+  EXPECT_TRUE(Parse("AUTH user secret\r\n").wipes_input);
+  EXPECT_FALSE(Parse("PING\r\n").wipes_input);
 }
 
 TEST_F(RespTest, NamesOfClientsAreChecked) {

@@ -218,7 +218,8 @@ std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t
   std::string error;
   if (!AddWatched(account, arena, &transaction.calls, &error)) return std::nullopt;
   for (size_t bytes = 0; transaction.commands <= model::kRespCommandsMax;) {
-    const resp::RequestStep step = resp::NextRequest(input.substr(consumed), limits, arena);
+    const std::string_view request = input.substr(consumed);
+    const resp::RequestStep step = resp::NextRequest(request, limits, arena);
     if (step.result != resp::RequestStep::Result::kRequest) return std::nullopt;
     consumed += step.consumed;
     const RespCommand* const command = FindRespCommand(step.arguments[0]);
@@ -241,7 +242,10 @@ std::optional<size_t> RespTransactions::TakeWhole(std::string_view input, size_t
     bytes += BytesOf(step.arguments);
     const std::string why = WhyNotQueued({command, step.arguments}, bytes, transaction.commands,
                                          !transaction.token.empty());
-    if (!why.empty()) return std::nullopt;
+    if (!why.empty()) {
+      resp::WipeCopies(request, step.arguments);  // An AUTH is refused here.
+      return std::nullopt;
+    }
     if (!AddCommand({command, step.arguments}, account, arena, item, &transaction, &error))
       return std::nullopt;
   }

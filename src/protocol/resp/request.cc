@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <string>
 #include <vector>
 
+#include "base/secret_text.h"
 #include "model/limits.h"
 
 namespace rowsocket::resp {
@@ -69,9 +69,11 @@ int HexOf(char byte) {
 
 bool IsBlank(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r') || byte == '\0'; }
 
-/// Takes one quoted or plain argument of an inline command. False: its quotes are unbalanced.
-bool TakeInline(std::string_view* line, std::string* text) {
-  text->clear();
+/// Takes one quoted or plain argument of an inline command, and writes it at `*end`, which comes to
+/// stand after it. An argument takes no more bytes than the client has sent for it. False: its
+/// quotes are unbalanced.
+bool TakeInline(std::string_view* line, char** end) {
+  const auto put = [end](char byte) { *(*end)++ = byte; };
   char quote = '\0';
   for (; !line->empty(); line->remove_prefix(1)) {
     const char byte = line->front();
@@ -80,7 +82,7 @@ bool TakeInline(std::string_view* line, std::string* text) {
       if (byte == '"' || byte == '\'')
         quote = byte;
       else
-        text->push_back(byte);
+        put(byte);
       continue;
     }
     if (byte == quote) {
@@ -90,15 +92,15 @@ bool TakeInline(std::string_view* line, std::string* text) {
     const bool is_hex = quote == '"' && line->size() > 3 && line->substr(0, 2) == "\\x" &&
                         HexOf((*line)[2]) >= 0 && HexOf((*line)[3]) >= 0;
     if (is_hex) {
-      text->push_back(static_cast<char>(HexOf((*line)[2]) * 16 + HexOf((*line)[3])));
+      put(static_cast<char>(HexOf((*line)[2]) * 16 + HexOf((*line)[3])));
       line->remove_prefix(3);
     } else if (byte == '\\' && line->size() > 1 && (quote == '"' || (*line)[1] == '\'')) {
       constexpr std::string_view kFrom = "nrtba", kTo = "\n\r\t\b\a";
       line->remove_prefix(1);
       const size_t at = kFrom.find(line->front());
-      text->push_back(at == std::string_view::npos ? line->front() : kTo[at]);
+      put(at == std::string_view::npos ? line->front() : kTo[at]);
     } else {
-      text->push_back(byte);
+      put(byte);
     }
   }
   return quote == '\0';
@@ -125,13 +127,20 @@ RequestStep NextInline(std::string_view input, const RequestLimits& limits, base
     return {Result::kHttp, input.size(), {}, {}};
   }
   std::vector<std::string_view> taken;
-  std::string text;
+  // The arguments are written where they stay, so that no other copy of a password is left.
+  char* const copies = arena.AllocateBytes(line.size());
+  char* copied = copies;
+  const auto fail = [&](std::string_view error) {
+    base::Wipe({copies, static_cast<size_t>(copied - copies)});
+    return Fail(error);
+  };
   for (;;) {
     while (!line.empty() && IsBlank(line.front())) line.remove_prefix(1);
     if (line.empty()) break;
-    if (!TakeInline(&line, &text)) return Fail("unbalanced quotes in request");
-    if (taken.size() == limits.arguments_max) return Fail("too big inline request");
-    taken.push_back(arena.Copy(text));
+    const char* const begin = copied;
+    if (!TakeInline(&line, &copied)) return fail("unbalanced quotes in request");
+    if (taken.size() == limits.arguments_max) return fail("too big inline request");
+    taken.emplace_back(begin, static_cast<size_t>(copied - begin));
   }
   if (taken.empty()) return {Result::kNothing, end + 1, {}, {}};
   const std::span<std::string_view> arguments = arena.Allocate<std::string_view>(taken.size());
@@ -218,6 +227,11 @@ RequestStep NextRequest(std::string_view input, const RequestLimits& limits, bas
   RequestStep step = TakeArguments(input, limits, words, arena, &all, arguments.data());
   if (step.result == Result::kRequest) step.arguments = arguments;
   return step;
+}
+
+void WipeCopies(std::string_view request, std::span<const std::string_view> arguments) {
+  if (request.front() == '*') return;
+  for (const std::string_view argument : arguments) base::Wipe(argument);
 }
 
 void RequestPattern::Note(std::string_view request, std::span<const std::string_view> arguments) {

@@ -57,6 +57,10 @@ struct RequestProgress {
 RequestStep NextRequest(std::string_view input, const RequestLimits& limits, base::Arena& arena,
                         RequestProgress* progress = nullptr);
 
+/// Wipes what NextRequest has copied of a request that it has taken off the front of `request`: the
+/// arguments of an inline command. The other arguments are in the input.
+void WipeCopies(std::string_view request, std::span<const std::string_view> arguments);
+
 /// A request whose second argument may be another one: clients send the same command again and
 /// again, for another key. What it takes, NextRequest would take, too, with the same arguments.
 /// Threads: one owner.

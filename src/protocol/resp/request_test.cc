@@ -66,6 +66,18 @@ TEST(RespRequest, ErrorsHaveTheTextsOfRedis) {
             Parse("*" + std::string(model::kRespCountBytesMax + 1, '1')));
 }
 
+TEST(RespRequest, CopiesOfInlineArgumentsAreWiped) {
+  base::Arena arena;
+  const std::string line = "AUTH \"user\" secret\r\n";
+  const RequestStep step = NextRequest(line, kLimits, arena);
+  ASSERT_EQ(step.arguments.size(), 3u);
+  WipeCopies(line, step.arguments);
+  EXPECT_EQ(step.arguments[2], std::string_view("\0\0\0\0\0\0", 6));
+  const std::string array = "*1\r\n$6\r\nsecret\r\n";
+  WipeCopies(array, NextRequest(array, kLimits, arena).arguments);
+  EXPECT_EQ(array, "*1\r\n$6\r\nsecret\r\n") << "it may be parsed again";
+}
+
 TEST(RespRequest, ManyArgumentsTakeNoMemoryBeforeTheyHaveCome) {
   const RequestLimits limits{size_t{1} << 20, size_t{16} << 20, true};
   std::string some;

@@ -174,6 +174,9 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 inline constexpr size_t kRespInlineBytesMax = size_t{64} << 10;
 /// Bytes of a line of RESP that counts arguments, or the bytes of one: as many as Redis takes.
 inline constexpr size_t kRespCountBytesMax = size_t{64} << 10;
+/// Bytes that a RESP request may have beside an argument of the longest: a key of 3 KiB, the
+/// longest of InnoDB, which may be twice as long in UTF-8, and what the protocol adds.
+inline constexpr size_t kRespBesideArgumentBytesMax = size_t{8} << 10;
 /// Bytes of a RESP request, without its second argument, up to which it is remembered as a pattern
 /// (RequestPattern).
 inline constexpr size_t kRespRepeatedBytesMax = 512;

@@ -71,13 +71,15 @@ void RespFrontend::SetConnectionId(uint64_t id) {
 
 size_t RespFrontend::input_bytes_max() const {
   // All arguments, then the bytes by which the parser sees that a count is too long.
-  return (login_.is_logged_in() ? shared_.limits.line_bytes_max
-                                : model::kRespUnauthenticatedBytesMax) +
-         model::kRespCountBytesMax + kLineEndsBytes;
+  const resp::RequestLimits limits = request_limits();
+  return limits.bytes_max + limits.beside_bytes_max + model::kRespCountBytesMax + kLineEndsBytes;
 }
 
 resp::RequestLimits RespFrontend::request_limits() const {
-  if (login_.is_logged_in()) return {model::kRespArgumentsMax, shared_.limits.line_bytes_max, true};
+  if (login_.is_logged_in()) {
+    return {model::kRespArgumentsMax, shared_.limits.line_bytes_max, true,
+            model::kRespBesideArgumentBytesMax};
+  }
   return {model::kRespUnauthenticatedArgumentsMax, model::kRespUnauthenticatedBytesMax, false};
 }
 

@@ -302,15 +302,34 @@ TEST_F(RespTest, ACommandMayNameManyTables) {
 TEST_F(RespTest, NoInputIsFullBeforeItIsWrong) {
   shared_.limits.line_bytes_max = 1000;
   frontend_.emplace(shared_);
+  const std::string longest = "$1000\r\n" + std::string(1000, 'x') + "\r\n";
   for (size_t bytes = 900; bytes <= 1000; ++bytes) {
-    const std::string input = "*2\r\n$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') +
-                              "\r\n$" + std::string(2 * model::kRespCountBytesMax, '1');
+    std::string input = "*20\r\n";
+    for (size_t left = model::kRespBesideArgumentBytesMax; left > 1100; left -= longest.size())
+      input += longest;
+    input += "$" + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') + "\r\n$" +
+             std::string(2 * model::kRespCountBytesMax, '1');
     exec::Item item;
     const exec::Frontend::Step step = frontend_->Parse(
         std::string_view(input).substr(0, frontend_->input_bytes_max()), false, arena_, &item);
     EXPECT_EQ(Parsed::kItem, step.parsed) << bytes;
     EXPECT_TRUE(item.closes);
   }
+}
+
+TEST_F(RespTest, AValueOfTheLengthThatConfigTellsIsTaken) {
+  shared_.limits.line_bytes_max = 5000;
+  frontend_.emplace(shared_);
+  EXPECT_EQ("*2\r\n$18\r\nproto-max-bulk-len\r\n$4\r\n5000\r\n",
+            Ask("CONFIG GET proto-max-bulk-len"));
+  const auto set = [](size_t bytes) {
+    const std::string key(model::kRespStoreKeyBytesMax, 'k');
+    return "*3\r\n$3\r\nSET\r\n$1024\r\n" + key + "\r\n$" + std::to_string(bytes) + "\r\n" +
+           std::string(bytes, 'x') + "\r\n";
+  };
+  const std::string longest = set(5000), longer = set(5001);
+  EXPECT_EQ("+OK\r\n", Run(Parse(longest)));
+  EXPECT_EQ("-ERR Protocol error: invalid bulk length\r\n", Run(Parse(longer)));
 }
 
 TEST_F(RespTest, ALoginThatIsRefusedUncheckedIsWiped) {

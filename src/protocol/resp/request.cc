@@ -177,7 +177,7 @@ RequestStep TakeArguments(std::string_view input, const RequestLimits& limits, s
                                              : "unauthenticated bulk length");
     }
     const auto bytes = static_cast<size_t>(length);
-    if (at + bytes > limits.bytes_max) return Fail("invalid bulk length");
+    if (at + bytes > limits.bytes_max + limits.beside_bytes_max) return Fail("invalid bulk length");
     if (input.size() < at + bytes + 2) return {};
     if (input[at + bytes] != '\r' || input[at + bytes + 1] != '\n') {
       return Fail("expected CR LF after a bulk string");

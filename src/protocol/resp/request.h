@@ -26,8 +26,9 @@ namespace rowsocket::resp {
 
 struct RequestLimits {
   size_t arguments_max = 0;
-  size_t bytes_max = 0;  ///< Bytes of one argument, and of a whole request.
-  bool is_in = true;     ///< False: the errors say that the client has not logged in.
+  size_t bytes_max = 0;         ///< Bytes of one argument.
+  bool is_in = true;            ///< False: the errors say that the client has not logged in.
+  size_t beside_bytes_max = 0;  ///< Bytes that a whole request may have more than one argument.
 };
 
 struct RequestStep {

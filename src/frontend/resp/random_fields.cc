@@ -11,6 +11,11 @@
 
 namespace rowsocket::frontend {
 
+namespace {
+/// Bytes of an empty bulk string.
+constexpr size_t kBulkBytesMin = 6;
+}  // namespace
+
 std::string_view TakeRandomFields(RespCall& call, base::Arena& arena) {
   constexpr int64_t kHalf = std::numeric_limits<int64_t>::max() / 2;
   const auto& arguments = call.arguments;
@@ -30,19 +35,29 @@ std::string_view TakeRandomFields(RespCall& call, base::Arena& arena) {
                                                    : std::string_view();
 }
 
-void AppendRandomFields(resp::Version version, const RespCall& call,
+bool AppendRandomFields(resp::Version version, const RespCall& call,
                         std::span<const RespField> fields, size_t bytes_max, base::Buffer* out) {
   const RespFieldList& list = *call.field_list;
   const size_t begin = out->size();
   if (!list.has_count) {
-    if (fields.empty()) return resp::AppendNil(version, out);
-    return resp::AppendBulk(fields[RandomNumber(fields.size())].first, out);
+    if (fields.empty())
+      resp::AppendNil(version, out);
+    else
+      resp::AppendBulk(fields[RandomNumber(fields.size())].first, out);
+    return true;
   }
   const bool repeats = list.count < 0;
   const auto wanted = static_cast<uint64_t>(repeats ? -list.count : list.count);
   const uint64_t count = fields.empty() ? 0
                          : repeats      ? wanted
                                         : std::min<uint64_t>(wanted, fields.size());
+  // A few bytes may ask for any number of fields: too many of them are not chosen first.
+  size_t shortest = SIZE_MAX;
+  for (const auto& [name, value] : fields) {
+    shortest = std::min(shortest, kBulkBytesMin + name.size() +
+                                      (list.without_values ? 0 : kBulkBytesMin + value.size()));
+  }
+  if (count > bytes_max / shortest) return false;
   const bool makes_pairs = !list.without_values && version == resp::Version::k3;
   resp::AppendArray(count * (list.without_values || makes_pairs ? 1 : 2), out);
   std::vector<size_t> order(fields.size());
@@ -56,6 +71,7 @@ void AppendRandomFields(resp::Version version, const RespCall& call,
     resp::AppendBulk(name, out);
     if (!list.without_values) resp::AppendBulk(value, out);
   }
+  return out->size() - begin <= bytes_max;
 }
 
 }  // namespace rowsocket::frontend

@@ -20,9 +20,9 @@ using RespField = std::pair<std::string, std::string>;
 
 /// Takes the arguments after the key. Returns an empty text, or an error.
 std::string_view TakeRandomFields(RespCall& call, base::Arena& arena);
-/// Appends the reply, and stops when it has more than `bytes_max` bytes: the caller then answers
-/// that the reply is too large.
-void AppendRandomFields(resp::Version version, const RespCall& call,
+/// Appends the reply. False: it is larger than `bytes_max` bytes, and a part of it has been
+/// appended at most.
+bool AppendRandomFields(resp::Version version, const RespCall& call,
                         std::span<const RespField> fields, size_t bytes_max, base::Buffer* out);
 
 }  // namespace rowsocket::frontend

@@ -118,7 +118,8 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
     case Verb::kHScan:
       return AppendScanned(0, {}, out);
     case Verb::kHRandField:
-      return AppendRandomFields(work.version, call, {}, 0, &out);
+      AppendRandomFields(work.version, call, {}, 0, &out);
+      return;
     case Verb::kType:
       return resp::AppendSimple("none", &out);
     case Verb::kTtl:
@@ -377,12 +378,14 @@ Outcome ExecuteWithoutExplaining(RespWork& work, const RespCall& call, size_t re
   if (row.is_expired()) outcome.rows = 0;
   CountLookup(work, call, outcome.rows != 0);
   if (outcome.rows != 0 && AsksFrequency(call)) return RefuseWith(work, kRespNoFrequency);
-  if (outcome.rows == 0)
+  if (outcome.rows == 0) {
     AppendAbsent(work, call, out);
-  else if (call.verb == Verb::kHRandField)
-    AppendRandomFields(work.version, call, row.pairs(), reply_bytes_max, &out);
-  else
+  } else if (call.verb == Verb::kHRandField) {
+    if (!AppendRandomFields(work.version, call, row.pairs(), reply_bytes_max, &out))
+      return Outcome::Fail(model::ErrorCode::kResultsize);
+  } else {
     AppendFound(work, call, row, cells.view(), out);
+  }
   StopIfThere(call, outcome.rows != 0, &outcome);
   return outcome;
 }

@@ -41,6 +41,19 @@ TEST_F(RespServerCommandsTest, OnlyWhatIsAboutTheServerIsAnswered) {
   }
 }
 
+TEST_F(RespServerCommandsTest, ClientsAreListedInTheirOrderWhateverThatOfTheIds) {
+  RespClients clients;
+  shared_.clients = &clients;
+  const RespActivity activity;
+  for (uint64_t id = 1; id <= 4; ++id) clients.Show(id, RespFacts(), activity);
+  const std::string lines = Ask({"client", "LIST", "ID", "4", "9", "1", "4", "-3"});
+  EXPECT_LT(lines.find("id=1 "), lines.find("\nid=4 "));
+  EXPECT_LT(lines.find("\nid=4 "), lines.size());
+  EXPECT_EQ(lines.rfind("id=4 "), lines.find("id=4 "));
+  for (const char* const other : {"id=2 ", "id=3 "})
+    EXPECT_EQ(std::string::npos, lines.find(other));
+}
+
 TEST_F(RespServerCommandsTest, ConfigHasTheLimitsInTheShapeOfTheProtocol) {
   shared_.limits.idle_timeout_s = 17;
   EXPECT_EQ("*2\r\n$7\r\ntimeout\r\n$2\r\n17\r\n", Ask({"config", "GET", "timeou?"}));

@@ -107,6 +107,25 @@ TEST_F(RespTest, ARowThatAppearsAfterAWriteThatMetNoneEndsTheWatch) {
   }
 }
 
+TEST_F(RespTest, ARowThatAppearsEndsTheWatchBeforeAWriteByTheOtherNameOfThePrimaryKey) {
+  const engine::fake::TableDefinition rows{"shop.t", {"id", "v", "w"}, {{"PRIMARY", {0}}}};
+  for (const auto& [watched, written] : {std::pair{"t:5", "t@PRIMARY:5"}, {"t@PRIMARY:5", "t:5"}}) {
+    store_.CreateTable(rows);
+    EXPECT_EQ("+OK\r\n", Ask(std::string("WATCH ") + watched));
+    Ask("MULTI");
+    EXPECT_EQ("+QUEUED\r\n", Ask(std::string("HSET ") + written + " v 1"));
+    const Item exec = Parse("EXEC\r\n");
+    store_.SetHook([&](const engine::fake::Call& call) {
+      if (call.kind == engine::fake::Call::Kind::kExecute && call.number == 2)
+        store_.CreateTable(rows, {{"5", "50", std::nullopt}});
+      return Outcome();
+    });
+    EXPECT_EQ("*-1\r\n", Run(exec)) << watched;
+    store_.SetHook({});
+    EXPECT_EQ("5,50,NULL;", store_.Dump("shop.t")) << watched;
+  }
+}
+
 TEST_F(RespTest, ACommandThatReadsIsNotToBlameWhereTheServerTakesNoWrites) {
   const auto exec_of = [&](const std::vector<std::string>& commands, uint64_t first,
                            model::Error error) {

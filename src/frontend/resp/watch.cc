@@ -69,9 +69,14 @@ class RowDigest final : public model::RowSink {
   std::optional<RespStringRow> string_;
 };
 
+/// The empty name and PRIMARY both name the primary key.
+std::string_view IndexOf(const RespCall& call) {
+  return call.key.index == "PRIMARY" ? std::string_view() : call.key.index;
+}
+
 bool SameKey(const RespCall& a, const RespCall& b) {
   return a.is_string == b.is_string && a.key.db == b.key.db && a.key.table == b.key.table &&
-         a.key.index == b.key.index &&
+         IndexOf(a) == IndexOf(b) &&
          std::equal(
              a.key.parts.begin(), a.key.parts.end(), b.key.parts.begin(), b.key.parts.end(),
              [](const model::Value& x, const model::Value& y) { return x.text() == y.text(); });

@@ -56,6 +56,19 @@ TEST_F(RespTest, AWatchedRowIsComparedCellByCell) {
   }
 }
 
+TEST_F(RespTest, AnExecWithArgumentsEndsTheWatch) {
+  for (const bool is_in_multi : {false, true}) {
+    Ask("HSET t:5 v 1");
+    EXPECT_EQ("+OK\r\n", Ask("WATCH t:5"));
+    if (is_in_multi) Ask("MULTI");
+    EXPECT_EQ(0u, Ask("EXEC x").find("-EXECABORT Transaction discarded because of: wrong number"));
+    Ask("HSET t:5 v 2");
+    Ask("MULTI");
+    Ask("HGET t:5 v");
+    EXPECT_EQ("*1\r\n$1\r\n2\r\n", Ask("EXEC")) << is_in_multi;
+  }
+}
+
 // A number that is not written as the server writes it is no row's key.
 TEST_F(RespTest, ACommandOnAKeyThatCannotBeThereIsDone) {
   engine::fake::TableDefinition definition{"shop.n", {"id", "v"}, {{"PRIMARY", {0}}}};

@@ -284,8 +284,9 @@ inline constexpr int64_t kCalendarJumpS = 60;
 
 // memcached and RESP: what one command reads.
 
-/// Bytes of the values that one command or transaction of RESP, or one get of memcached, reads
-/// besides those that its reply may have. Reading them takes a fraction of a second.
+/// Bytes of the values that one command or transaction of RESP, or one command of memcached, reads
+/// besides those that its reply may have, to change them, too. Reading them takes a fraction of a
+/// second. What SETRANGE and APPEND of RESP make from few bytes counts as read.
 inline constexpr size_t kReadBytesMax = size_t{256} << 20;
 
 // memcached and RESP: the mapping tables, and work that goes through all rows of a container

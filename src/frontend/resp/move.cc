@@ -66,6 +66,7 @@ Outcome Write(RespWork& work, const RespCall& call, engine::Session& session) {
   model::NoRows none;
   Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
+  work.bytes_read += change.bytes_read();
   StopIfThere(call, change.is_there(), &outcome);
   if (!change.wrong().empty()) {
     return RefuseWith(work, change.wrong());

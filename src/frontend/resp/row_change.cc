@@ -78,6 +78,8 @@ Decision RespRowChange::Decide(std::span<const Value> row, std::span<const CellC
   wrong_ = {};
   deletes_ = false;
   const bool has_row = !row.empty();
+  bytes_shown_ = 0;
+  for (const Value& cell : row) bytes_shown_ += cell.text().size();
   if (has_row && expiry_at_ != kNoColumn && IsExpired(call_, row[expiry_at_])) row = {};
   saw_row_ = !row.empty();
   if (MustBeAbsent(call_) && saw_row_) return Decision::kKeep;

@@ -50,6 +50,8 @@ class RespRowChange final : public model::RowEditor {
   bool has_old() const { return has_old_; }
   /// Whether a script has set or deleted its field.
   bool changes_field() const { return changes_field_; }
+  /// The bytes of the row's cells, unless they are deleted with the row.
+  size_t bytes_read() const { return deletes_ ? 0 : bytes_shown_; }
   /// Whether there was a row that had not expired.
   bool saw_row() const { return saw_row_; }
 
@@ -87,6 +89,7 @@ class RespRowChange final : public model::RowEditor {
   std::string made_;
   bool has_old_ = false, changes_field_ = false;
   bool saw_row_ = false;
+  size_t bytes_shown_ = 0;
   static constexpr size_t kFew = 4;
   model::CellChange few_[kFew];
   std::vector<model::CellChange> many_;  ///< The changes, if more than kFew columns are open.

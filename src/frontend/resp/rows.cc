@@ -234,6 +234,7 @@ Outcome ExecuteChange(RespWork& work, const RespCall& call, engine::Session& ses
   model::NoRows none;
   Outcome outcome = session.Execute(*call.index, request, none);
   if (!outcome.ok()) return outcome;
+  work.bytes_read += change.bytes_read();
   StopIfThere(call, change.saw_row(), &outcome);
   if (!change.wrong().empty()) {
     return RefuseWith(work, change.wrong());

@@ -357,6 +357,7 @@ Outcome ExecuteString(RespWork& work, const RespCall& call, engine::Session& ses
     model::NoRows none;
     outcome = session.Execute(*call.index, request, none);
     if (!outcome.ok()) return outcome;
+    work.bytes_read += change.bytes_read();
   }
   StopIfThere(call, change.is_there(), &outcome);
   if (!change.wrong().empty()) {

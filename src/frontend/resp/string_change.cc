@@ -43,7 +43,8 @@ Decision RespStringChange::Decide(std::span<const Value> row,
   is_there_ = row_.is_there();
   old_ = is_there_ ? row_.value() : std::string_view();
   number_ = 0;
-  done_ = keeps_flags_ = false;
+  done_ = keeps_flags_ = deletes_ = false;
+  bytes_made_ = 0;
   wrong_ = {};
   count_ = 0;
   if (command().expires == Expires::kAt) {
@@ -58,6 +59,7 @@ Decision RespStringChange::Decide(std::span<const Value> row,
   else
     decision = Make();
   if (!wrong_.empty()) decision = Decision::kKeep;
+  deletes_ = decision == Decision::kDelete;
   // A new item of a container takes over no column of the one that has expired.
   const bool renews = decision == Decision::kStore && has_row_ && !is_there_;
   if (renews && call_.container != nullptr) decision = Decision::kRenew;
@@ -102,6 +104,7 @@ Decision RespStringChange::Make() {
         return Decline(kRespTooLong);
       }
       new_ = old_ + std::string(call_.arguments[2]);
+      bytes_made_ = old_.size();
       number_ = static_cast<int64_t>(new_.size());
       return Store(new_);
     case Verb::kSet:
@@ -143,6 +146,7 @@ Decision RespStringChange::SetRange() {
   new_ = old_;
   if (new_.size() < from + text.size()) new_.resize(from + text.size());
   new_.replace(from, text.size(), text);
+  bytes_made_ = new_.size() - text.size();
   number_ = static_cast<int64_t>(new_.size());
   return Store(new_);
 }

@@ -36,6 +36,9 @@ class RespStringChange final : public model::RowEditor {
   bool is_there() const { return is_there_; }
   const std::string& old() const { return old_; }
   const std::string& made() const { return new_; }
+  /// The bytes that count as read: those of the row's value, unless it is deleted with its row, and
+  /// those that the command has made beyond its own arguments.
+  size_t bytes_read() const { return (deletes_ ? 0 : row_.value().size()) + bytes_made_; }
   int64_t number() const { return number_; }
   /// The milliseconds that kTimeLeft, or the script of a rate limiter, answers: PTTL's answer, but
   /// 0 for an absent key with kPeekWindow and kPeekWindowOrZero, and with the latter for a key
@@ -89,6 +92,8 @@ class RespStringChange final : public model::RowEditor {
   bool is_there_ = false;
   bool done_ = false;
   bool keeps_flags_ = false;
+  bool deletes_ = false;
+  size_t bytes_made_ = 0;  ///< APPEND, SETRANGE: of the new value, without the command's argument.
   int64_t number_ = 0;
   int64_t left_ms_ = 0;
   int64_t now_ms_ = 0;  ///< Expires::kAt: when the command is executed.

@@ -34,6 +34,7 @@ void RespUnitRun::AppendKnown() {
 
 Outcome RespUnitRun::ExecuteOne(uint32_t request, bool appends) {
   const size_t before = out_.size();
+  const size_t read_before = work_.bytes_read;
   work_.wrong = {};
   if (appends) AppendKnown();
   // Calls whose replies are appended are executed in their order, so the search goes on from the
@@ -50,14 +51,16 @@ Outcome RespUnitRun::ExecuteOne(uint32_t request, bool appends) {
   static_assert(model::kReadBytesMax == size_t{256} << 20, "the text names the limit");
   if (outcome.ok() && work_.bytes_read > bytes_max_ + model::kReadBytesMax) {
     work_.wrong =
-        "TOOLARGE a command, or a transaction, reads values of at most 256 MiB and "
+        "TOOLARGE a command, or a transaction, reads or makes values of at most 256 MiB and "
         "resp_reply_max_bytes: send fewer keys at a time";
     outcome = Outcome::Fail(ErrorCode::kResultsize);
   }
-  if (appends)
+  if (appends) {
     ++next_;
-  else
+  } else {
     out_.Truncate(before);
+    work_.bytes_read = read_before;  // Run reads it again, and counts it then.
+  }
   return outcome;
 }
 

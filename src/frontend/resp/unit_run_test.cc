@@ -43,5 +43,44 @@ TEST_F(RespTest, TheBytesThatAUnitReadsAreLimited) {
   EXPECT_EQ(size, Ask("STRLEN large"));
 }
 
+TEST_F(RespTest, TheBytesThatChangesReadAndMakeAreLimited) {
+  const std::string value(kValueBytes, 'x');
+  const std::string last = std::to_string(kValueBytes - 1);
+  store_.CreateTable({"shop.large", {"id", "v"}, {{"PRIMARY", {0}}}}, {{"1", value}});
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}},
+                     {{"0", "large", value, std::nullopt}});
+  shared_.limits.reply_bytes_max = kValueBytes / 2;
+  const auto refused = [&](const std::string& commands) {
+    const std::string reply = Ask("MULTI\r\n" + commands + "EXEC");
+    return reply.find(": TOOLARGE a command, or a transaction, reads or makes") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(refused(Repeated("PERSIST large\r\n", kMost)));
+  for (const std::string command : {"PERSIST large", "HSETNX large:1 v x"})
+    EXPECT_TRUE(refused(Repeated(command + "\r\n", kMost + 1))) << command;
+  EXPECT_TRUE(refused(Repeated("APPEND large \"\"\r\n", kMost / 2 + 1))) << "reads it, makes it";
+  std::string makes;
+  for (size_t i = 0; i <= kMost; ++i)
+    makes += "SETRANGE k" + std::to_string(i) + " " + last + " x\r\n";
+  EXPECT_TRUE(refused(makes));
+  EXPECT_EQ("*2\r\n$-1\r\n$-1\r\n", Ask("MGET k0 k32")) << "nothing is left of it";
+  EXPECT_EQ(":" + std::to_string(kValueBytes) + "\r\n", Ask("SETRANGE k0 " + last + " x"));
+}
+
+// A key is deleted once, so that a client cannot make the server read more than it holds.
+TEST_F(RespTest, ValuesThatAreDeletedDoNotCountAsRead) {
+  const std::string value(kValueBytes, 'x');
+  std::string keys;
+  std::vector<engine::fake::Row> rows;
+  for (size_t i = 0; i <= kMost; ++i) {
+    const std::string key = "k" + std::to_string(10 + i);
+    rows.push_back({"0", key, value, std::nullopt});
+    keys += " " + key;
+  }
+  store_.CreateTable({"rowsocket.store", {"db", "k", "v", "expires"}, {{"PRIMARY", {0, 1}}}}, rows);
+  shared_.limits.reply_bytes_max = kValueBytes / 2;
+  EXPECT_EQ(":33\r\n", Ask("DEL" + keys));
+}
+
 }  // namespace
 }  // namespace rowsocket::frontend

@@ -163,7 +163,9 @@ struct RespWork : exec::ItemDetail {
   std::string_view reply;  ///< The whole reply, if the engine is not asked.
   std::string_view wrong;  ///< The error reply, if the engine has no error for it (RefuseWith).
   int64_t sum = 0;         ///< The sum of what the keys of one command count, so far.
-  size_t bytes_read = 0;   ///< The bytes of the values that the calls have read, in replies or not.
+  /// The bytes of the values that the calls have read, in replies or not, or to change them, and
+  /// that SETRANGE and APPEND have made.
+  size_t bytes_read = 0;
   /// Belongs to the RespUnitRun that executes the item. Null: no unit is executed, so that no call
   /// puts a string.
   RespMoved* moved = nullptr;

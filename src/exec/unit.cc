@@ -117,9 +117,10 @@ Outcome ExecuteUnit(Unit& unit, engine::Session& session, const ExecuteInUnit& e
   unit.end = Unit::End::kFailed;
   unit.ended_at = 0;
   unit.rows = 0;
-  unit.is_merged = false;
+  unit.is_merged = unit.is_tried = false;
   Outcome outcome = MayExecuteAll(unit, session);
   if (!outcome.ok()) return outcome;
+  unit.is_tried = true;
   if (!unit.writes) return body();
   const bool waits = session.WaitsForLocks();
   if (waits) outcome = TakeLocks(unit, session, execute);

@@ -50,6 +50,7 @@ struct Unit {
   End end = End::kNotRun;
   /// The request, from 1, that `end` is about; 0: the unit as a whole, or none.
   uint32_t ended_at = 0;
+  bool is_tried = false;   ///< The account may do all of it, so that its execution has begun.
   uint64_t rows = 0;       ///< Rows that the requests of the unit have sent or changed.
   bool is_merged = false;  ///< A request was executed on a row that it shares with others.
   /// The indexes of the requests that have met locks of other sessions.

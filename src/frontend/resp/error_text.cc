@@ -184,7 +184,9 @@ std::string TextOfFailedExec(const RespWork& work, const exec::Unit* unit, const
   const bool is_blamed =
       call != nullptr && (!is_state || (TakesNoWrites(error) && call->request.is_write()));
   const std::string text = (is_blamed ? Blame(call->number) : std::string()) + why;
-  return is_state && unit->ended_at == 1 ? RespNothingDone(text) : "EXECABORT undone: " + text;
+  const bool is_untried = unit != nullptr && !unit->is_tried;
+  return is_untried || (is_state && unit->ended_at == 1) ? RespNothingDone(text)
+                                                         : "EXECABORT undone: " + text;
 }
 
 }  // namespace

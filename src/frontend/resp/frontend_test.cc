@@ -340,7 +340,10 @@ TEST_F(RespTest, AnExecThatIsRefusedIsOver) {
   Ask("HINCRBY t:1 v 1");
   Item exec = Parse("EXEC\r\n");
   frontend_->Refuse(exec, {model::ErrorCode::kAccountRate}, arena_);
-  EXPECT_EQ('-', Run(exec).front());
+  EXPECT_EQ(
+      "-EXECABORT nothing was done: RATE the account has made more requests than "
+      "resp_account_requests_per_second\r\n",
+      Run(exec));
   Parse("PING\r\n");
   frontend_->Rewind();
   EXPECT_EQ("+PONG\r\n", Ask("PING"));

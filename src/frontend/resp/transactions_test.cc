@@ -414,6 +414,23 @@ TEST_F(RespTest, WhoAsksForATokenIsCountedAndJudgedByNoRights) {
   EXPECT_EQ(0u, Run(item).find("-RATE "));
 }
 
+TEST_F(RespTest, AMissingRightIsFoundBeforeAnythingIsDone) {
+  shared_.account = std::make_shared<model::Account>("app", "%");
+  frontend_.emplace(shared_);
+  Ask("MULTI");
+  Ask("HINCRBY t:1 v 1");
+  Ask("HINCRBY t:2 v 1");
+  const Item exec = Parse("EXEC\r\n");
+  unsigned judged = 0;
+  store_.SetHook([&judged](const engine::fake::Call& call) {
+    const bool is_denied = call.kind == engine::fake::Call::Kind::kJudge && ++judged == 2;
+    return is_denied ? Outcome::Fail(model::ErrorCode::kDenied) : Outcome();
+  });
+  const std::string reply = Run(exec);
+  store_.SetHook({});
+  EXPECT_TRUE(reply.starts_with("-EXECABORT nothing was done: command 2: NOPERM")) << reply;
+}
+
 TEST_F(RespTest, ATokenIsRefusedWhereItCannotBe) {
   EXPECT_EQ("-ERR ROW.ONCE without MULTI\r\n", Ask("ROW.ONCE t-1"));
   for (const std::string& token : {std::string("\"\""), std::string(65, 'x')}) {

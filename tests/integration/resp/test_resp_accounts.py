@@ -103,7 +103,7 @@ def test_privileges_are_sqls(server):
     assert client.ask("DEL", "product:7").startswith("NOPERM")
     assert client.ask("HGET", "line:1:x", "n").startswith("NOPERM") and client.ask("HGET", "nothing:1", "n").startswith("NOPERM")
     assert client.transaction(("HDEL", "product:8", "name"), ("HGET", "product:7", "stock")).startswith(
-        "EXECABORT undone: command 2: NOPERM")
+        "EXECABORT nothing was done: command 2: NOPERM")
     sql = server.sql()
     sql.run("GRANT INSERT ON shop.product TO app@'127.%'")
     assert client.ask("HSET", "product:8", "name", "Cup") == 1

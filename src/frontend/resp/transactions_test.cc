@@ -414,6 +414,18 @@ TEST_F(RespTest, WhoAsksForATokenIsCountedAndJudgedByNoRights) {
   EXPECT_EQ(0u, Run(item).find("-RATE "));
 }
 
+TEST_F(RespTest, AReplyThatNoTokenIsKeptWithNamesThatLimit) {
+  Ask("SETRANGE large " + std::to_string(model::kTokenAnswerBytesMax) + " x");
+  Ask("MULTI");
+  Ask("ROW.ONCE t-1");
+  Ask("HINCRBY t:1 v 1");
+  Ask("GET large");
+  EXPECT_EQ(
+      "-EXECABORT undone: command 3: TOOLARGE the reply is larger than the 64 KiB that are kept "
+      "with a token: read in another transaction\r\n",
+      Ask("EXEC"));
+}
+
 TEST_F(RespTest, AMissingRightIsFoundBeforeAnythingIsDone) {
   shared_.account = std::make_shared<model::Account>("app", "%");
   frontend_.emplace(shared_);

@@ -48,6 +48,13 @@ Outcome RespUnitRun::ExecuteOne(uint32_t request, bool appends) {
   Outcome outcome = ExecuteCall(work_, *call, left, session_, out_);
   const bool is_too_large = outcome.ok() && out_.size() - begin_ > bytes_max_;
   if (is_too_large) outcome = Outcome::Fail(ErrorCode::kResultsize);
+  static_assert(model::kTokenAnswerBytesMax == size_t{64} << 10, "the text names the limit");
+  const bool is_kept = work_.tokened != nullptr && bytes_max_ == model::kTokenAnswerBytesMax;
+  if (is_kept && outcome.error.code == ErrorCode::kResultsize && work_.wrong.empty()) {
+    work_.wrong =
+        "TOOLARGE the reply is larger than the 64 KiB that are kept with a token: read in another "
+        "transaction";
+  }
   static_assert(model::kReadBytesMax == size_t{256} << 20, "the text names the limit");
   if (outcome.ok() && work_.bytes_read > bytes_max_ + model::kReadBytesMax) {
     work_.wrong =

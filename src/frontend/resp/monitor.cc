@@ -88,7 +88,8 @@ void RespMonitor::AppendLatency(RespArguments arguments, resp::Version version,
 }
 
 // On a port with accounts, a client may not see what others have asked for.
-void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) const {
+void RespMonitor::AppendSlowlog(RespArguments arguments, const model::Account* account,
+                                base::Buffer& out) const {
   const std::string_view what = arguments[1];
   exec::SlowLog* const log = shared_.accounts ? nullptr : shared_.slow;
   if ((IsWord(what, "len") || IsWord(what, "reset")) && arguments.size() > 2) {
@@ -96,6 +97,13 @@ void RespMonitor::AppendSlowlog(RespArguments arguments, base::Buffer& out) cons
   }
   if (IsWord(what, "len")) {
     return resp::AppendInteger(log != nullptr ? static_cast<int64_t>(log->size()) : 0, &out);
+  }
+  if (IsWord(what, "reset") && account != nullptr) {
+    // An account may not clear what others look at.
+    return resp::AppendError(
+        "NOPERM SLOWLOG RESET is for connections with all rights: this one has an account's "
+        "(resp_accounts, resp_user)",
+        &out);
   }
   if (IsWord(what, "reset")) {
     if (log != nullptr) log->Clear();

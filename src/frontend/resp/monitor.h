@@ -42,9 +42,11 @@ class RespMonitor {
     shared_.info->AddError(error, verb, is_rejected, flushes());
   }
 
-  // Append functions for the replies to commands of the same names.
+  // Append functions for the replies to commands of the same names. `account`: the connection's;
+  // null: it may do everything.
   void AppendLatency(RespArguments arguments, resp::Version version, base::Buffer& out) const;
-  void AppendSlowlog(RespArguments arguments, base::Buffer& out) const;
+  void AppendSlowlog(RespArguments arguments, const model::Account* account,
+                     base::Buffer& out) const;
   /// `account`: the connection's; null: it may do everything. `keyspaces`: the connection's; null:
   /// there are none.
   void AppendHotkeys(RespArguments arguments, const model::Account* account,

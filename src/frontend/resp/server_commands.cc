@@ -179,7 +179,7 @@ bool RespServerCommands::Append(Verb verb, RespArguments arguments, const model:
       monitor_.AppendLatency(arguments, state_.version, out);
       break;
     case Verb::kSlowlog:
-      monitor_.AppendSlowlog(arguments, out);
+      monitor_.AppendSlowlog(arguments, account, out);
       break;
     case Verb::kHotkeys:
       item->is_large = true;

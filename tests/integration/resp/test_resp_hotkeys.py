@@ -79,3 +79,4 @@ def test_an_account_sees_the_hashes_of_the_table(make_server):
     hidden = viewer.rows("SELECT DISTINCT key_text FROM information_schema.ROWSOCKET_HOT_ROWS WHERE plugin = 'resp'")
     assert hidden == [(key,)]
     assert str(client.ask("HOTKEYS", "RESET")).startswith("NOPERM HOTKEYS RESET")
+    assert str(client.ask("SLOWLOG", "RESET")).startswith("NOPERM SLOWLOG RESET")

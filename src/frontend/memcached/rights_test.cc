@@ -59,6 +59,10 @@ TEST_F(MemcachedRightsTest, AnEditThatMayDeleteItsRowAsksForThat) {
   }
 }
 
+TEST_F(MemcachedRightsTest, AnAccountDoesNotResetWhatOthersLookAt) {
+  EXPECT_EQ("SERVER_ERROR access denied\r\n", Ask("stats reset\r\n"));
+}
+
 TEST_F(MemcachedRightsTest, AnItemIsMadeStaleByAnAccountThatMayUpdateIt) {
   const auto columns = [this](const std::string& command) {
     base::Arena arena;

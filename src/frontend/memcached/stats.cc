@@ -188,6 +188,9 @@ void AppendStats(MemcachedShared& shared, const MemcachedWork& work, const model
     AddProcess(shared, writer);
     AddCounters(shared, writer);
     AddContainers(*shared.keyspaces->catalog.current(), account == nullptr, writer);
+  } else if (what == "reset" && account != nullptr) {
+    // The counters are those of all clients, and an account may not clear what others look at.
+    return AppendEngineError(work.command, {model::ErrorCode::kDenied}, out);
   } else if (what == "reset") {
     Since(shared).Reset();
     shared.details.Clear();

@@ -309,6 +309,7 @@ def test_stats_tell_an_account_no_tables(guarded, container):
     assert not any(name.endswith(":table") or "nosuchcolumn" in value for name, value in told.items())
     for mode in ("on", "dump", "off"):
         assert client.command(f"stats detail {mode}") == MC_DENIED
+    assert client.command("stats reset") == MC_DENIED
 
 
 def test_expired_rows_stay_where_the_account_may_not_delete(guarded, container):

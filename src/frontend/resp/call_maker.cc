@@ -39,12 +39,6 @@ std::string WhyNotOfKey(const RespCommand& command, RespArguments arguments) {
   return RespWrongCount(command.name, served);
 }
 
-/// The error of a command, or of a transaction, with more than kRespUnitKeysMax keys.
-std::string TooManyKeys() {
-  return "TOOLARGE at most " + std::to_string(model::kRespUnitKeysMax) +
-         " keys are served together";
-}
-
 /// Whether the command becomes one call for each of its keys, and no other ones.
 bool HasCallForEachKey(const RespCommand& command) {
   return !NamesManyKeys(command.verb) && command.verb != Verb::kEval && !IsMoveVerb(command.verb);
@@ -56,8 +50,8 @@ size_t ArgumentsOfKey(const RespCommand& command) {
 }
 
 /// Counts the keys of a command, of which each becomes a call. False: the command is refused,
-/// because of `*error`. `calls`: those that the commands before it in a transaction have.
-bool CountCallKeys(const RespCommand& command, RespArguments arguments, size_t calls, size_t* keys,
+/// because of `*error`.
+bool CountCallKeys(const RespCommand& command, RespArguments arguments, size_t* keys,
                    std::string* error) {
   const size_t step = ArgumentsOfKey(command);
   if (arguments.size() % step == 0 && step == 2) {
@@ -65,8 +59,8 @@ bool CountCallKeys(const RespCommand& command, RespArguments arguments, size_t c
     return false;
   }
   *keys = command.last_key < 0 ? (arguments.size() - 1) / step : 1;
-  if (calls + *keys <= model::kRespUnitKeysMax) return true;
-  *error = TooManyKeys();
+  if (*keys <= model::kRespUnitKeysMax) return true;
+  *error = RespTooManyKeys();
   return false;
 }
 
@@ -87,6 +81,11 @@ void MarkRepeated(std::span<RespCall> calls, base::Arena& arena) {
 
 }  // namespace
 
+std::string RespTooManyKeys() {
+  return "TOOLARGE at most " + std::to_string(model::kRespUnitKeysMax) +
+         " keys are served together";
+}
+
 std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArguments arguments,
                                         bool may_name_tables, base::Arena& arena,
                                         std::string* error) const {
@@ -105,7 +104,7 @@ std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArgument
                : std::span<RespCall>();
   }
   size_t keys = 0;
-  if (!CountCallKeys(command, arguments, 0, &keys, error)) return {};
+  if (!CountCallKeys(command, arguments, &keys, error)) return {};
   const std::span<RespCall> calls = arena.Allocate<RespCall>(keys);
   return MakeForKeys(command, arguments, may_name_tables, arena, calls, error)
              ? calls
@@ -137,7 +136,7 @@ bool RespCallMaker::Add(const RespCommand& command, RespArguments arguments, boo
   if (IsMoveVerb(command.verb))
     return AddMove(command, arguments, may_name_tables, arena, calls, error);
   size_t keys = 0;
-  if (!CountCallKeys(command, arguments, calls->size(), &keys, error)) return false;
+  if (!CountCallKeys(command, arguments, &keys, error)) return false;
   calls->resize(calls->size() + keys);
   return MakeForKeys(command, arguments, may_name_tables, arena, std::span(*calls).last(keys),
                      error);
@@ -205,10 +204,6 @@ bool RespCallMaker::AddScript(const RespCommand& command, RespArguments argument
         has_text ? std::string(kRespNoScripts) : "NOSCRIPT No matching script. Please use EVAL.";
     return false;
   }
-  if (calls->size() == model::kRespUnitKeysMax) {
-    *error = TooManyKeys();
-    return false;
-  }
   if (arguments[2] != "1" || arguments.size() <= kScriptKeyAt + TraitsOf(script).arguments_min) {
     *error = "ERR the script has one key, and more arguments";
     return false;
@@ -265,7 +260,6 @@ bool RespCallMaker::AddMove(const RespCommand& command, RespArguments arguments,
   const bool is_same = IsSameRow(steps[0], steps[1], &wrong);
   if (is_same && !move.removes) wrong = "ERR source and destination objects are the same";
   if (is_same) count = 1;  // RENAME of a key to itself only asks whether it exists.
-  if (calls->size() + count > model::kRespUnitKeysMax) wrong = TooManyKeys();
   if (!wrong.empty()) {
     *error = std::move(wrong);
     return false;

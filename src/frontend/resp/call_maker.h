@@ -34,8 +34,8 @@ class RespCallMaker {
   /// otherwise it is empty.
   std::span<RespCall> Make(const RespCommand& command, RespArguments arguments,
                            bool may_name_tables, base::Arena& arena, std::string* error) const;
-  /// Adds the calls of a command to those of others. False: `*error` says why not; otherwise it is
-  /// empty.
+  /// Adds the calls of a command to those of others, however many these are. False: `*error` says
+  /// why not; otherwise it is empty.
   bool Add(const RespCommand& command, RespArguments arguments, bool may_name_tables,
            base::Arena& arena, std::vector<RespCall>* calls, std::string* error) const;
 
@@ -60,6 +60,8 @@ class RespCallMaker {
   const RespKeyLocator& locator_;
 };
 
+/// The error of a command, or of a transaction, with more than kRespUnitKeysMax keys.
+std::string RespTooManyKeys();
 std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);
 
 }  // namespace rowsocket::frontend

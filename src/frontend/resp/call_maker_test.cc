@@ -80,14 +80,13 @@ TEST_F(RespCallMakerTest, ATextThatWasThereBeforeIsGone) {
   }
 }
 
-TEST_F(RespCallMakerTest, TheCallsOfCommandsThatAreAddedAreLimitedTogether) {
-  const std::vector<std::string_view> words = {"mget", "a", "b"};
+TEST_F(RespCallMakerTest, TheKeysOfOneCommandAreLimited) {
   const RespCommand& command = *FindRespCommand("mget");
-  std::vector<RespCall> calls(model::kRespUnitKeysMax - 2);
+  std::vector<std::string_view> words(model::kRespUnitKeysMax + 1, "mget");
+  std::vector<RespCall> calls;
   EXPECT_TRUE(maker_.Add(command, words, /*may_name_tables=*/true, arena_, &calls, &error_))
       << error_;
-  EXPECT_EQ(model::kRespUnitKeysMax, calls.size());
-  calls.pop_back();
+  words.push_back("one more");
   EXPECT_FALSE(maker_.Add(command, words, /*may_name_tables=*/true, arena_, &calls, &error_));
   EXPECT_TRUE(error_.starts_with("TOOLARGE ")) << error_;
 }

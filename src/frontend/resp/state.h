@@ -46,6 +46,7 @@ struct RespState {
   bool in_multi = false;
   bool multi_failed = false;
   size_t multi_bytes = 0;                       ///< The bytes of the queued commands.
+  size_t multi_keys = 0;                        ///< The keys of the queued commands.
   std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
 
   void BeginMulti() {
@@ -55,7 +56,7 @@ struct RespState {
   }
   void EndMulti() {
     in_multi = multi_failed = false;
-    multi_bytes = 0;
+    multi_bytes = multi_keys = 0;
     queued.reset();
   }
 };

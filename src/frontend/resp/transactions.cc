@@ -58,6 +58,8 @@ void RespTransactions::Queue(const RespCommand& command, RespArguments arguments
   if (why.empty() && AsksEngine(command.verb)) {
     std::vector<RespCall> calls;
     maker_.Add(command, arguments, account == nullptr, arena, &calls, &why);
+    state_.multi_keys += calls.size();
+    if (why.empty() && state_.multi_keys > model::kRespUnitKeysMax) why = RespTooManyKeys();
   }
   if (!why.empty()) {
     if (why.starts_with("NOTSERVED")) shared_.info->AddRefused(command);
@@ -125,10 +127,15 @@ bool RespTransactions::AddCommand(const CommandWithArguments& added, const model
   const auto& [command, arguments] = added;
   transaction->identity_words.push_back(arguments);
   const size_t first = transaction->calls.size();
-  const bool is_added =
+  bool is_added =
       AsksEngine(command->verb)
           ? maker_.Add(*command, arguments, account == nullptr, arena, &transaction->calls, error)
           : AddAnswered(added, account, arena, item, transaction, error);
+  if (is_added && AsksEngine(command->verb)) {
+    transaction->keys += transaction->calls.size() - first;
+    is_added = transaction->keys <= model::kRespUnitKeysMax;
+    if (!is_added) *error = RespTooManyKeys();
+  }
   if (!is_added) {
     *error = Blame(transaction->commands + 1) + *error;
     return false;

@@ -414,6 +414,25 @@ TEST_F(RespTest, WhoAsksForATokenIsCountedAndJudgedByNoRights) {
   EXPECT_EQ(0u, Run(item).find("-RATE "));
 }
 
+TEST_F(RespTest, WatchedKeysAreNoneOfATransactionsKeys) {
+  std::string all = "DEL", one_less = "DEL";
+  for (size_t i = 0; i < model::kRespUnitKeysMax; ++i) {
+    all += " k" + std::to_string(i);
+    if (i + 1 < model::kRespUnitKeysMax) one_less += " k" + std::to_string(i);
+  }
+  for (const std::string& commands : {"PING\r\n" + all, one_less + "\r\nSET a 1"}) {
+    Ask("WATCH a b");
+    const std::string whole = Ask("MULTI\r\n" + commands + "\r\nEXEC");
+    EXPECT_NE(std::string::npos, whole.find("*2\r\n")) << whole;
+  }
+  Ask("WATCH a");
+  Ask("MULTI");
+  EXPECT_EQ("+QUEUED\r\n", Ask(all));
+  EXPECT_EQ("+QUEUED\r\n", Ask("PING"));
+  EXPECT_EQ("-TOOLARGE at most 10000 keys are served together\r\n", Ask("SET a 1"));
+  EXPECT_EQ("-EXECABORT Transaction discarded because of previous errors.\r\n", Ask("EXEC"));
+}
+
 TEST_F(RespTest, AReplyThatNoTokenIsKeptWithNamesThatLimit) {
   Ask("SETRANGE large " + std::to_string(model::kTokenAnswerBytesMax) + " x");
   Ask("MULTI");

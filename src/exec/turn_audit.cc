@@ -77,6 +77,13 @@ bool IsRefusedEarly(const Item& item, const model::Error& answer) {
   return false;
 }
 
+/// Whether audit plugins are to be told of the item, and were not yet.
+bool IsToBeTold(const TurnItem& item) {
+  return item.item.kind == Item::Kind::kRequest && item.client->frontend->tells_accesses() &&
+         item.is_answered() && !item.gives_way && !item.is_told &&
+         !IsRefusedEarly(item.item, item.answer);
+}
+
 class AccessTeller {
  public:
   AccessTeller(engine::Session& session, const Frontend& frontend) : session_(session) {
@@ -125,11 +132,8 @@ void TellOfRows(const Item& item, const Frontend& frontend, AccessTeller& teller
 void Turn::TellAccesses(engine::Session& session, std::span<TurnItem> items) {
   bool has_told = false;
   for (TurnItem& item : items) {
+    if (!IsToBeTold(item)) continue;
     const Frontend& frontend = *item.client->frontend;
-    const bool is_due = item.item.kind == Item::Kind::kRequest && frontend.tells_accesses() &&
-                        item.is_answered() && !item.gives_way && !item.is_told &&
-                        !IsRefusedEarly(item.item, item.answer);
-    if (!is_due) continue;
     item.is_told = has_told = true;
     AccessTeller teller(session, frontend);
     if (item.item.unit == nullptr) {
@@ -143,8 +147,9 @@ void Turn::TellAccesses(engine::Session& session, std::span<TurnItem> items) {
   if (has_told) session.EndAccesses();
 }
 
+// In a cluster, the beginning of a turn may wait for other nodes.
 void Turn::TellAccessesAfterwards(engine::Session& session, std::span<TurnItem> items) {
-  if (!session.WantsAccesses()) return;
+  if (!session.WantsAccesses() || std::none_of(items.begin(), items.end(), IsToBeTold)) return;
   session.BeginTurn(false);
   TellAccesses(session, items);
   session.Rollback();

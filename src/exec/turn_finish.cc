@@ -66,11 +66,10 @@ void Turn::Finish(std::span<TurnItem> items) {
 }
 
 void Turn::FinishThoseThatGiveWay(engine::Session& session) {
+  for (TurnItem& item : items_) item.gives_way = false;
+  TellAccessesAfterwards(session, items_);
   for (TurnItem& item : items_) {
-    if (!item.is_answered() || !item.gives_way) continue;
-    item.gives_way = false;
-    TellAccessesAfterwards(session, {&item, 1});
-    FinishItem(item);
+    if (item.is_answered() && !item.is_finished()) FinishItem(item);
   }
 }
 

@@ -316,8 +316,8 @@ class Session {
 
   /// Requests that take this many microseconds, or more, are slow.
   virtual int64_t slow_us() const = 0;
-  /// Writes a request to the server's log of slow queries, if the server keeps one. REQUIRES: no
-  /// turn is open.
+  /// Writes a request to the server's log of slow queries, if the server keeps one, and its
+  /// variables let the request in. REQUIRES: no turn is open.
   virtual void LogSlow(const SlowRequest& request) = 0;
 
   /// Whether a plugin of the server (an audit plugin) wants to be told which tables requests have

@@ -174,8 +174,8 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 inline constexpr size_t kRespInlineBytesMax = size_t{64} << 10;
 /// Bytes of a line of RESP that counts arguments, or the bytes of one: as many as Redis takes.
 inline constexpr size_t kRespCountBytesMax = size_t{64} << 10;
-/// Bytes that a RESP request may have beside an argument of the longest: a key of 3 KiB, the
-/// longest of InnoDB, which may be twice as long in UTF-8, and what the protocol adds.
+/// Bytes of a RESP request besides its longest argument: a key (3 KiB at most in InnoDB, twice as
+/// many in UTF-8), and what the protocol adds.
 inline constexpr size_t kRespBesideArgumentBytesMax = size_t{8} << 10;
 /// Bytes of a RESP request, without its second argument, up to which it is remembered as a pattern
 /// (RequestPattern).
@@ -264,8 +264,8 @@ inline constexpr size_t kGroupRequestsMax = 64;
 inline constexpr uint64_t kGroupRowsMax = 10'000;
 /// Keys that one command of RESP names, or all commands of a transaction in all.
 inline constexpr size_t kRespUnitKeysMax = 10'000;
-/// Arguments of a command of RESP that is served, its name included: the name, and kRespUnitKeysMax
-/// keys with a value each.
+/// Arguments of a command of RESP that is served: its name, a key, and kRespUnitKeysMax fields with
+/// a value each.
 inline constexpr size_t kRespServedArgumentsMax = 2 * kRespUnitKeysMax + 2;
 /// Locks of other sessions that a unit has met, and takes first when it runs again.
 inline constexpr size_t kUnitMetLocksMax = 8;
@@ -275,8 +275,7 @@ inline constexpr size_t kTokenBytesMax = 64;
 inline constexpr size_t kTokenAnswerBytesMax = 64u << 10;
 /// Expired tokens that are removed whenever a new one is kept.
 inline constexpr uint64_t kTokensPurgedAtOnce = 2;
-/// Seconds for which no expired token is removed after another session's lock on such a token has
-/// cost a transaction.
+/// Seconds for which no expired token is removed after a purge has cost a transaction or a unit.
 inline constexpr uint64_t kTokenPurgePauseS = 10;
 /// If the calendar gains more seconds than this on a clock that nobody sets, it has jumped forward:
 /// no token expires for as long as tokens count.
@@ -284,9 +283,9 @@ inline constexpr int64_t kCalendarJumpS = 60;
 
 // memcached and RESP: what one command reads.
 
-/// Bytes of the values that one command or transaction of RESP, or one command of memcached, reads
-/// besides those that its reply may have, to change them, too. Reading them takes a fraction of a
-/// second. What SETRANGE and APPEND of RESP make from few bytes counts as read.
+/// Bytes of the values that one command of memcached or RESP, or one transaction, reads in order to
+/// answer or to change them, beyond those that its reply may have. Reading them takes a fraction of
+/// a second. What SETRANGE and APPEND of RESP make from few bytes counts as read.
 inline constexpr size_t kReadBytesMax = size_t{256} << 20;
 
 // memcached and RESP: the mapping tables, and work that goes through all rows of a container

@@ -87,8 +87,8 @@ Outcome OpenRows::CloseRowsReachedBy(IndexState& index, const Request& request, 
       else if (!MayStay(index, request, &open))
         reason = ClosedBy::kWrite;
     } else if (request.is_write()) {
-      // If the table cannot be opened now, the request must not find it open an instant later, so
-      // all rows are closed.
+      // If the table cannot be opened, nobody knows whether the request reaches an open row: the
+      // request fails, or comes here again when it is executed.
       if (written == nullptr) {
         const Outcome outcome = index.ResolveForWrite(tables_, &written);
         if (!outcome.ok()) return outcome;

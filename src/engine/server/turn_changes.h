@@ -1,7 +1,9 @@
 // What the turn under way has done to rows: whether it has changed some, whether a unit is open,
 // and what may not be taken back alone.
 //
-// Flow: BeginTurn { [ BeginUnit ] changes are noted [ TakeBackUnit ] [ EndUnit ] } the commit asks.
+// Flow: BeginTurn
+//       -> { changes are noted | BeginUnit, changes are noted, EndUnit [ TakeBackUnit ] }*
+//       -> the commit asks
 // Threads: the session's.
 #pragma once
 
@@ -35,7 +37,7 @@ class TurnChanges {
   }
   bool in_unit() const { return in_unit_; }
   void EndUnit() { in_unit_ = false; }
-  /// Notes that the engines have taken the unit's changes back.
+  /// Notes that the engines have taken the changes of the unit back that has ended.
   void TakeBackUnit() {
     own_.TakeBackChanges();
     has_changed_rows_ = had_changed_rows_;

@@ -7,7 +7,8 @@
 // Lifetime: one for each connection; what the port shares, the connection's state and its locator
 // outlive it. Calls have views of their command's arguments; they lie in the arena, or where Add
 // puts them.
-// Limits: kRespUnitKeysMax calls together; kColumnsMax fields of a command.
+// Limits: kRespUnitKeysMax keys and kColumnsMax fields of a command. The keys of a transaction are
+// counted in transactions.h.
 #pragma once
 
 #include <span>

@@ -221,7 +221,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
       const std::string why = text.substr(text.find(' ') + 1);  // Without its prefix.
       RejectItem("EXECABORT Transaction discarded because of: " + why, arena, item);
       changes_.EndMulti(*item);
-      changes_.EndWatch(*item);  // Outside MULTI, too.
+      changes_.EndWatch(*item);  // EndMulti ends the watch of a MULTI alone.
       return taken;
     }
     state_.multi_failed = true;

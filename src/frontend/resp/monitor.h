@@ -47,8 +47,7 @@ class RespMonitor {
   void AppendLatency(RespArguments arguments, resp::Version version, base::Buffer& out) const;
   void AppendSlowlog(RespArguments arguments, const model::Account* account,
                      base::Buffer& out) const;
-  /// `account`: the connection's; null: it may do everything. `keyspaces`: the connection's; null:
-  /// there are none.
+  /// `keyspaces`: the connection's; null: there are none.
   void AppendHotkeys(RespArguments arguments, const model::Account* account,
                      const keyspace::Snapshot* keyspaces, resp::Version version,
                      base::Buffer& out) const;  // hotkeys.cc

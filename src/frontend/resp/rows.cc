@@ -118,7 +118,8 @@ void AppendAbsent(RespWork& work, const RespCall& call, base::Buffer& out) {
     case Verb::kHScan:
       return AppendScanned(0, {}, out);
     case Verb::kHRandField:
-      AppendRandomFields(work.version, call, {}, 0, &out);
+      // Without fields the reply is empty, whatever its limit.
+      AppendRandomFields(work.version, call, {}, /*bytes_max=*/0, &out);
       return;
     case Verb::kType:
       return resp::AppendSimple("none", &out);

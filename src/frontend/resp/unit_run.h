@@ -3,9 +3,9 @@
 // Flow: exec::ExecuteUnit calls ExecuteOne and Run, and Run again if the unit begins anew.
 // Threads: one.
 // Lifetime: as long as one RespFrontend::ExecuteUnit.
-// Limits: kReadBytesMax bytes of values that are read, besides those of the replies: otherwise
-// 10,000 STRLENs of one long string would read it 10,000 times, and answer a few bytes. What writes
-// read does not count, except for RENAME and COPY.
+// Limits: kReadBytesMax bytes of values that are read besides those of the replies, to change them,
+// too, or that SETRANGE and APPEND make: otherwise 10,000 STRLENs of one long string would read it
+// 10,000 times, and answer a few bytes. A value that is deleted with its key does not count.
 #pragma once
 
 #include <cstddef>

@@ -5,11 +5,12 @@
 // a command of the unit writes it: that command then stops the unit as well (MustBeAbsent). A write
 // that meets no row and makes none locks nothing, so that the writes after it check as well, up to
 // the first that makes the row. COPY counts as a write that makes the row, even if it finds nothing
-// to copy: a row that appears between such a COPY and a later write is not noticed. Nor is one that
-// appears before a write which names the key in other letters (a collation may take ABC for abc,
-// and a server T for t): which texts are one key is not known here. Redis's WATCH cannot fail; here
-// the table may be locked. A client that sends an EXEC before it has the reply to its WATCH relies
-// on the watch, so that the EXEC after a WATCH that has failed is refused (kRespWatchFailed).
+// to copy: a row that appears between such a COPY and a later write is not noticed. A row is not
+// noticed, either, that appears before a write which spells its key otherwise: a collation may take
+// the key ABC for abc, and a server the table T for t, and this code does not know which texts are
+// one key. Redis's WATCH cannot fail; here the table may be locked. A client that sends an EXEC
+// before it has the reply to its WATCH relies on the watch, so that the EXEC after a WATCH that has
+// failed is refused (kRespWatchFailed).
 // Threads: any; the functions keep nothing.
 // Errors: as in rows.h.
 #pragma once

@@ -47,7 +47,7 @@ bool TakesSlowLog(const SlowRequest& request) {
   const system_variables& global = global_system_variables;
   if (!global.sql_log_slow) return false;
   if (IsAlwaysLogged(request.whole_us)) return true;
-  // A request has of what log_slow_filter names only that it does not use the query cache.
+  // Of log_slow_filter's kinds a request is of one alone, query_cache_miss.
   const bool passes_filter = global.log_slow_filter == 0 || (global.log_slow_filter & QPLAN_QC_NO);
   if (!passes_filter || request.examined < global.min_examined_row_limit) return false;
   static std::atomic<ulong> requests{0};

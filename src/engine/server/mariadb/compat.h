@@ -270,8 +270,8 @@ inline bool FollowEncryptionMode([[maybe_unused]] system_variables* mine) {
 #endif
 }
 
-/// Whether the slow query log has a request that took so long whatever its limits say. Since 11.8
-/// (since 11.7 in the server).
+/// Whether the slow query log has a request that took so long whatever min_examined_row_limit and
+/// log_slow_rate_limit say. Since 11.8 (since 11.7 in the server, MDEV-33144).
 inline bool IsAlwaysLogged([[maybe_unused]] int64_t us) {
 #if ROWSOCKET_LINE == 1108
   return static_cast<ulonglong>(us) >= global_system_variables.log_slow_always_query_time;

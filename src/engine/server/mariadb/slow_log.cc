@@ -46,10 +46,11 @@ int64_t LongQueryUs() { return static_cast<int64_t>(LongQueryTime()); }
 bool TakesSlowLog(const SlowRequest& request) {
   const system_variables& global = global_system_variables;
   if (!global.sql_log_slow) return false;
-  if (IsAlwaysLogged(request.whole_us)) return true;
-  // Of log_slow_filter's kinds a request is of one alone, query_cache_miss.
+  // A request is of one kind alone that log_slow_filter names, query_cache_miss.
   const bool passes_filter = global.log_slow_filter == 0 || (global.log_slow_filter & QPLAN_QC_NO);
-  if (!passes_filter || request.examined < global.min_examined_row_limit) return false;
+  if (!passes_filter) return false;
+  if (IsAlwaysLogged(request.whole_us)) return true;
+  if (request.examined < global.min_examined_row_limit) return false;
   static std::atomic<ulong> requests{0};
   return global.log_slow_rate_limit <= 1 || requests++ % global.log_slow_rate_limit == 0;
 }

@@ -152,6 +152,9 @@ exec::Frontend::Step RespFrontend::ParseOne(std::string_view input, base::Arena&
   item->detail = &work;
   if (step.result == Result::kNothing) return {Parsed::kItem, step.consumed};
   if (step.result == Result::kHttp || step.result == Result::kError) {
+    // What follows the error may hold a password, and input that may be parsed again is not wiped.
+    last_parse_said_later_ = shared_.accounts && after_requests;
+    if (last_parse_said_later_) return {Parsed::kLater, 0};
     item->closes = true;
     item->wipes_input = shared_.accounts && !changes_.MayComeToNothing();
     item->error.code = ErrorCode::kCmd;

@@ -169,6 +169,7 @@ OVER_RESP = {
     "resp misspelt": ([b"AUHT needle PW\r\n"], b"-ERR unknown command 'AUHT'"),
     "resp another command": ([b"GET needle PW\r\n"], b"-ERR wrong number"),
     "resp open quote": ([b"AUTH needle PW '\r\n"], b"-ERR Protocol error: unbalanced quotes"),
+    "resp open quote behind a request": ([RESP_IN, b"HGET t:1 v\r\nAUTH needle PW '\r\n"], b"-ERR Protocol error: unbalanced quotes"),
     # What has come of the AUTH is moved to the front of its buffer before the rest comes.
     "resp moved": ([b"PING\r\n" * 600 + b"AUTH needle PW", b" x\r\n"], b"-ERR syntax error"),
 }

@@ -87,6 +87,7 @@ struct Client : net::IdleLink {
   bool is_writer = false;      ///< The last requests had a write: the next go into a batch.
   bool closes = false;         ///< The last item of this turn ends the connection.
   bool lane_must_run = false;  ///< The lane handed the last job back: it executes the next one.
+  bool wipes_unused = false;   ///< Parts of a password may lie behind the input.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
   /// When the first request of the input was complete; if a turn has answered requests before
@@ -121,6 +122,10 @@ struct Client : net::IdleLink {
   void Consume(size_t bytes) {
     if (bytes == 0) return;
     connection.in().Consume(bytes);
+    if (wipes_unused) [[unlikely]] {
+      connection.in().WipeUnused();
+      wipes_unused = false;
+    }
     handed_back_ns = 0;
     if (!connection.in().empty()) oldest_ns = newest_ns;
     charged -= std::min(charged, bytes);

@@ -56,10 +56,11 @@ ItemReader::Parsed ItemReader::ReadOne(Client& client, engine::Session& session,
 }
 
 // The input may have been moved in its buffer, so that the unused memory may hold parts of it, too.
+// It is wiped once for all items of a turn, because the buffer may be large.
 void ItemReader::Wipe(Client& client, const TurnItem& item) {
-  base::Buffer& input = client.connection.in();
-  base::Wipe(input.view().substr(item.input_begin, item.input_end - item.input_begin));
-  input.WipeUnused();
+  const std::string_view input = client.connection.in().view();
+  base::Wipe(input.substr(item.input_begin, item.input_end - item.input_begin));
+  client.wipes_unused = true;
 }
 
 // An item that is parsed again, because its client was stopped before it, is paid for already.

@@ -69,8 +69,8 @@ class Daemon::Running {
     lane_ = std::make_unique<exec::WaitLane>(*sessions_, stats_, Shared().commits,
                                              settings.lock_wait_threads);
     if (audits_() && !engine::server::kHasTableAudit) {
-      LogPrintable(std::string(name_) +
-                   "_audit has no effect: this server tells no plugin of its tables");
+      LogPrintableWarning(std::string(name_) +
+                          "_audit has no effect: this server tells no plugin of its tables");
     }
     if (settings.auth_threads != 0 && !StartLogins(settings, error)) return false;
     if (!settings.ports.empty())
@@ -163,7 +163,8 @@ class Daemon::Running {
     // The port is kept before it starts. When its start fails, some of its workers run and wait
     // for the server's start, which comes after the plugin's: Stop ends them.
     ports_.push_back(std::make_unique<exec::Port>(settings, *sessions_, *lane_, stats_,
-                                                  Shared().commits, MakerOf(plan), LogPrintable));
+                                                  Shared().commits, MakerOf(plan),
+                                                  LogPrintableWarning));
     if (!ports_.back()->Start(error)) return false;
     for (const net::Address& address : settings.addresses) {
       engine::server::LogNote("%s listens on %s%s, %u threads", name_, net::ToText(address).c_str(),

@@ -38,7 +38,7 @@ int DescriptorsForConnections() {
   return static_cast<int>(std::min<ulong>(std::max(half, left), std::numeric_limits<int>::max()));
 }
 
-void LogPrintable(const std::string& text) {
+void LogPrintableWarning(const std::string& text) {
   engine::server::LogWarning("%s", base::Printable(text).c_str());
 }
 

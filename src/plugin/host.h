@@ -30,7 +30,7 @@ int DescriptorsForConnections();
 /// Write a warning, or an error, to the server's log. Control characters, which a text from a
 /// table, a variable or the wire may have, are replaced; the functions of
 /// engine/server/server_log.h write a text as it is.
-void LogPrintable(const std::string& text);
+void LogPrintableWarning(const std::string& text);
 void LogPrintableError(const std::string& text);
 
 /// Reports why `plugin` does not start: as an error in the server's log and, if a statement such

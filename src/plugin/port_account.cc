@@ -51,8 +51,9 @@ std::optional<bool> LookUpAccount(Opening& opening, model::Account& account, con
   if (has_account == true) role = engine::server::DefaultRole(account);
   if (!has_account || !role) {
     if (!std::exchange(opening.has_told, true)) {
-      LogPrintable(std::string(variable) + ": the server does not tell the account's rights now; " +
-                   "the port (" + port + ") opens when it does");
+      LogPrintableWarning(std::string(variable) +
+                          ": the server does not tell the account's rights now; the port (" + port +
+                          ") opens when it does");
     }
     return std::nullopt;
   }

@@ -40,7 +40,7 @@ std::shared_ptr<SharedKeyspaces> SharedKeyspaces::Get() {
 
 SharedKeyspaces::SharedKeyspaces()
     : keyspaces_(std::make_shared<keyspace::Keyspaces>(
-          keyspace::KeyspacesSettings{LogPrintable, UtcOffsetSeconds, WhyNoHousekeeping})),
+          keyspace::KeyspacesSettings{LogPrintableWarning, UtcOffsetSeconds, WhyNoHousekeeping})),
       housekeeper_(*keyspaces_) {
   keyspaces_->SetClockOffset(MemcachedClockOffsetMs());
 }

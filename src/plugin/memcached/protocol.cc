@@ -85,7 +85,7 @@ bool MemcachedProtocol::ApplyOptions(std::string* error) {
   MemcachedOptions options;
   if (!ParseMemcachedOptions(variables_.option, &options, error)) return false;
   for (const std::string& unused : options.unused) {
-    LogPrintable("daemon_memcached_option: " + unused + " has no meaning here");
+    LogPrintableWarning("daemon_memcached_option: " + unused + " has no meaning here");
   }
   if (options.port) variables_.port = *options.port;
   if (options.address) variables_.address = *options.address;

@@ -81,11 +81,6 @@ void MarkRepeated(std::span<RespCall> calls, base::Arena& arena) {
 
 }  // namespace
 
-std::string RespTooManyKeys() {
-  return "TOOLARGE at most " + std::to_string(model::kRespUnitKeysMax) +
-         " keys are served together";
-}
-
 std::span<RespCall> RespCallMaker::Make(const RespCommand& command, RespArguments arguments,
                                         bool may_name_tables, base::Arena& arena,
                                         std::string* error) const {

@@ -61,8 +61,6 @@ class RespCallMaker {
   const RespKeyLocator& locator_;
 };
 
-/// The error of a command, or of a transaction, with more than kRespUnitKeysMax keys.
-std::string RespTooManyKeys();
 std::span<RespCall> CopyCalls(std::span<const RespCall> calls, base::Arena& arena);
 
 }  // namespace rowsocket::frontend

@@ -218,6 +218,11 @@ std::string RespUnknownCommand(RespArguments arguments) {
   return text + shown;
 }
 
+std::string RespTooManyKeys() {
+  return "TOOLARGE at most " + std::to_string(model::kRespUnitKeysMax) +
+         " keys are served together";
+}
+
 std::string RespNothingDone(std::string_view why) {
   return "EXECABORT nothing was done: " + std::string(why);
 }

@@ -25,6 +25,8 @@ std::string RespWrongCount(std::string_view command, std::string_view subcommand
 /// that would end the line are replaced. Before the login `arguments` is the command alone: the
 /// arguments of a misspelt AUTH are a password.
 std::string RespUnknownCommand(RespArguments arguments);
+/// The error of a command, or of a transaction, with more than kRespUnitKeysMax keys.
+std::string RespTooManyKeys();
 /// The error of an EXEC that is refused before anything of it is tried.
 std::string RespNothingDone(std::string_view why);
 /// The error that a client gets, with its prefix.

@@ -81,13 +81,7 @@ void ClientTable::AddMoved(std::unique_ptr<Client> moved) {
     unauthenticated_.InsertInOrder(client, client.connected_ms);
   else
     Touch(client);
-  if (!client.connection.UpdateInterest(core_.loop, &client)) {
-    const int error = errno;
-    core_.stats.Add(Stat::kConnectionsLost);
-    Log(&unwatched_logged_ms_,
-        [&] { return "connections that were served are closed: " + WhyNotWatched(error); });
-    return Retire(client);
-  }
+  if (!client.connection.UpdateInterest(core_.loop, &client)) return LoseUnwatched(client, errno);
   client.can_receive = true;
   MarkReady(client);
 }
@@ -215,7 +209,7 @@ void ClientTable::Send(Client& client) {
   if (!has_work) client.connection.ReleaseEmptyBuffers();
   if (!client.connection.CountBuffers(client.frontend->held_bytes()))
     return Lose(client, Loss::kBuffers);
-  if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
+  if (!client.connection.UpdateInterest(core_.loop, &client)) LoseUnwatched(client, errno);
 }
 
 // What a client in the lane holds was counted when its request went there (CountWait), and stays
@@ -227,7 +221,7 @@ void ClientTable::SendOfAway(Client& client) {
   if (client.connection.state() == net::Connection::State::kBroken) return Retire(client);
   if (!client.is_in_lane() && !client.connection.CountBuffers(client.frontend->held_bytes()))
     return Lose(client, Loss::kBuffers);
-  if (!client.connection.UpdateInterest(core_.loop, &client)) Retire(client);
+  if (!client.connection.UpdateInterest(core_.loop, &client)) LoseUnwatched(client, errno);
 }
 
 // Replies that may leave are sent first: they are not held then, and a client that is closed gets
@@ -262,6 +256,14 @@ void ClientTable::Lose(Client& client, Loss loss) {
   Retire(client);
   core_.stats.Add(Stat::kConnectionsLost);
   LogLoss(loss);
+}
+
+void ClientTable::LoseUnwatched(Client& client, int error) {
+  Retire(client);
+  core_.stats.Add(Stat::kConnectionsLost);
+  Log(&unwatched_logged_ms_, [&] {
+    return "connections are closed that can no longer be watched: " + WhyNotWatched(error);
+  });
 }
 
 void ClientTable::CountRefused(Refusal why, int error) {

@@ -114,6 +114,9 @@ class ClientTable {
   void CountActive(Client& client);
   void SendReplies(Client& client);
   void SendOfAway(Client& client);
+  /// Loses a client that the loop cannot watch again, after its move or while it was away.
+  /// `error`: what errno says.
+  void LoseUnwatched(Client& client, int error);
   void LogLoss(Loss loss);
   std::string WhyLost(Loss loss) const;
   std::string WhyRefused(Refusal refusal, int error) const;
@@ -134,7 +137,7 @@ class ClientTable {
   /// When the last line was written about each Loss, and about each Refusal.
   std::array<std::optional<int64_t>, kLosses> losses_logged_ms_;
   std::array<std::optional<int64_t>, kRefusals> refusals_logged_ms_;
-  /// When the last line was written about connections that cannot be watched after their move.
+  /// When the last line was written about connections that can no longer be watched.
   std::optional<int64_t> unwatched_logged_ms_;
 };
 

@@ -94,23 +94,12 @@ class RespFrontend final : public exec::Frontend {
   /// bytes of its request.
   Step PrepareCommand(const RespCommand& command, RespArguments arguments, std::string_view bytes,
                       base::Arena& arena, exec::Item* item);
-  /// Makes the item of a command that is done now, or is refused for want of a MULTI.
-  Step PrepareNow(const RespCommand& command, RespArguments arguments, std::string_view bytes,
-                  base::Arena& arena, exec::Item* item);
   /// Counts an error reply that answers no item: to a login, or to a client without TLS.
   void CountError(std::string_view reply) const;
-  /// Makes the item of an INFO with the numbers of keys in databases, which the engine counts.
-  /// False: an index has to be opened first, and the command is parsed again.
-  bool PrepareInfo(const RespCommand& command, RespArguments arguments, base::Arena& arena,
-                   exec::Item* item);
   engine::Outcome ExecuteAny(const exec::Item& item, engine::Session& session,
                              base::Buffer& out) const;
   engine::Outcome ExecuteUnit(const exec::Item& item, engine::Session& session,
                               base::Buffer& out) const;
-  /// Answers a command of the connection or the server, without the engine.
-  void AnswerAlone(const RespCommand& command, RespArguments arguments, base::Arena& arena,
-                   exec::Item* item);
-  void Reset(exec::Item* item);
   /// Shows the connection's name, state and account to other clients. Call it when one of them has
   /// changed.
   void ShowFacts() { own_client_.Show(state_, account()); }
@@ -119,6 +108,19 @@ class RespFrontend final : public exec::Frontend {
   void ShowHeldBytes() {
     SetHeldBytes(state_.multi_bytes + watched_.held_bytes() + finder_.held_bytes());
   }
+
+  // Commands that are done now (frontend_prepare.cc).
+  /// Makes the item of a command that is done now, or is refused for want of a MULTI.
+  Step PrepareNow(const RespCommand& command, RespArguments arguments, std::string_view bytes,
+                  base::Arena& arena, exec::Item* item);
+  /// Makes the item of an INFO with the numbers of keys in databases, which the engine counts.
+  /// False: an index has to be opened first, and the command is parsed again.
+  bool PrepareInfo(const RespCommand& command, RespArguments arguments, base::Arena& arena,
+                   exec::Item* item);
+  /// Answers a command of the connection or the server, without the engine.
+  void AnswerAlone(const RespCommand& command, RespArguments arguments, base::Arena& arena,
+                   exec::Item* item);
+  void Reset(exec::Item* item);
 
   const RespShared& shared_;
   RespKeyLocator locator_;

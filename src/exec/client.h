@@ -87,7 +87,7 @@ struct Client : net::IdleLink {
   bool is_writer = false;      ///< The last requests had a write: the next go into a batch.
   bool closes = false;         ///< The last item of this turn ends the connection.
   bool lane_must_run = false;  ///< The lane handed the last job back: it executes the next one.
-  bool wipes_unused = false;   ///< Parts of a password may lie behind the input.
+  bool wipes_unused = false;   ///< Parts of a password may lie behind the input: see WipeUnused.
   Life life = Life::kServed;
   int64_t connected_ms = 0;
   /// When the first request of the input was complete; if a turn has answered requests before
@@ -122,13 +122,19 @@ struct Client : net::IdleLink {
   void Consume(size_t bytes) {
     if (bytes == 0) return;
     connection.in().Consume(bytes);
-    if (wipes_unused) [[unlikely]] {
-      connection.in().WipeUnused();
-      wipes_unused = false;
-    }
+    WipeUnused();
     handed_back_ns = 0;
     if (!connection.in().empty()) oldest_ns = newest_ns;
     charged -= std::min(charged, bytes);
+  }
+
+  /// Wipes the memory behind the input if it may hold parts of a password. Call it when input was
+  /// taken off the front, and before the connection gives its buffers back.
+  void WipeUnused() {
+    if (!wipes_unused) [[likely]]
+      return;
+    connection.in().WipeUnused();
+    wipes_unused = false;
   }
 
   bool is_new() const { return life == Life::kNew; }

@@ -240,6 +240,7 @@ void ClientTable::ComeBack(Client& client) {
 void ClientTable::Retire(Client& client) {
   if (client.is_retired()) return;
   client.life = Client::Life::kRetired;
+  client.WipeUnused();
   if (client.is_held()) held_.Drop(client);
   if (client.is_in_lane() && core_.context.lane->Cancel(*client.job)) client.SetAway(Away::kNo);
   if (client.away() == Away::kLoggingIn && core_.settings.login_desk->Cancel(&client))

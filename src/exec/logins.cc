@@ -41,8 +41,8 @@ void Logins::Start(Client& client, const TurnItem& item) {
   base::Buffer& input = client.connection.in();
   const size_t bytes = item.input_end - item.input_begin;
   base::Wipe(input.view().substr(0, bytes));
+  client.wipes_unused = true;
   client.Consume(bytes);
-  input.WipeUnused();
   if (!may_take) Answer(client, {model::ErrorCode::kNeedtls}, /*closes=*/true);
   if (is_full) Answer(client, {model::ErrorCode::kUnauth}, /*closes=*/true);
 }

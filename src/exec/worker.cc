@@ -17,8 +17,8 @@ namespace {
 
 /// Events that one wait returns at most.
 constexpr size_t kEventsMax = 512;
-/// How often a worker does what EveryHalfSecond does.
-constexpr int64_t kHalfSecondMs = 500;
+/// How often a worker does its chores.
+constexpr int64_t kChoresEveryMs = 500;
 /// How often a worker asks again whether its port may serve.
 constexpr int kAskAgainMs = 100;
 /// How long a turn under way may take when the worker is to stop, before it is interrupted.
@@ -188,7 +188,7 @@ void Worker::TurnAway() {
 }
 
 void Worker::Loop(engine::Session& session) {
-  EveryHalfSecond(session);
+  DoChores(session);
   while (!stopping_.load(std::memory_order_relaxed) && !session.ShouldStop()) {
     const bool gathers = batches_ != nullptr && batches_->gathers();
     const int timeout_ms = !clients_.ready().empty() || gathers ? 0
@@ -210,7 +210,7 @@ void Worker::Loop(engine::Session& session) {
     CloseExpired(polled_ms);
     clients_.FreeRetired();
     core_.hot_rows.Flush(core_.clock.now_ms);
-    EveryHalfSecond(session);
+    DoChores(session);
     core_.context.worker_pool->AdaptIfDue(core_.clock.now_ms);
   }
 }
@@ -413,10 +413,10 @@ void Worker::TakeHeld(engine::Session* session) {
   core_.WriteSlow(session);
 }
 
-void Worker::EveryHalfSecond(engine::Session& session) {
+void Worker::DoChores(engine::Session& session) {
   const int64_t now_ms = base::CoarseNowMs();
-  if (half_second_ms_ != 0 && now_ms - half_second_ms_ < kHalfSecondMs) return;
-  half_second_ms_ = now_ms;
+  if (chores_done_ms_ != 0 && now_ms - chores_done_ms_ < kChoresEveryMs) return;
+  chores_done_ms_ = now_ms;
   clients_.connection_context().buffers.Trim();
   DescribeTo(session);
   // The next text calls only those clients active that have a turn from now on.

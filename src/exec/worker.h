@@ -130,9 +130,9 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   void TakeHeld(engine::Session* session);
   void AddTo(ConnectionList& list) const;
   void ReleaseIdleTables(engine::Session& session);
-  /// Frees buffers that no connection has used lately, and gives the process list a new text.
-  /// Does nothing if it has done so less than half a second ago.
-  void EveryHalfSecond(engine::Session& session);
+  /// Frees buffers that no connection has used lately, gives the process list a new text, and
+  /// begins a new count of active clients. Does nothing if it has done so a moment ago.
+  void DoChores(engine::Session& session);
   void DescribeTo(engine::Session& session);
 
   // Turns (worker_turn.cc).
@@ -168,7 +168,7 @@ class Worker final : private WaitJobOwner, private HandshakeOwner, private Login
   size_t events_taken_ = 0;            ///< In the polls since full_from_ms_.
   int64_t full_from_ms_ = 0;           ///< When the first of the polls came that have been full.
   BusyPoll busy_poll_;
-  int64_t half_second_ms_ = 0;  ///< When EveryHalfSecond last did something.
+  int64_t chores_done_ms_ = 0;  ///< When DoChores last did something.
 
   std::atomic<Worker*> give_to_{nullptr};  ///< The target of GiveAway.
   std::atomic<uint32_t> give_count_{0};    ///< How many connections are yet to go to give_to_.

@@ -18,9 +18,11 @@ namespace rowsocket::model {
 /// the variable, the comment names HandlerSocket's.
 struct Limits {
   // HandlerSocket and RESP: what a client sends. Only HandlerSocket has ids of indexes.
-  size_t line_bytes_max = 16u << 20;  ///< (variable) handlersocket_line_max_bytes
-  uint32_t index_ids_max = 1024;      ///< (variable) handlersocket_index_ids_max, a connection
-  uint32_t values_max = 10'000;       ///< (variable) handlersocket_values_max, a request
+  /// (variable) handlersocket_line_max_bytes; of RESP resp_request_max_bytes, for an argument, and
+  /// for the commands of a MULTI.
+  size_t line_bytes_max = 16u << 20;
+  uint32_t index_ids_max = 1024;  ///< (variable) handlersocket_index_ids_max, a connection
+  uint32_t values_max = 10'000;   ///< (variable) handlersocket_values_max, a request
   // All protocols: replies and connections.
   size_t reply_bytes_max = 64u << 20;  ///< (variable) handlersocket_reply_max_bytes
   uint32_t connections_max = 65'536;   ///< (variable) handlersocket_connections_max, a port
@@ -174,8 +176,8 @@ inline constexpr size_t kMemcachedPrefixesMax = 1000;
 inline constexpr size_t kRespInlineBytesMax = size_t{64} << 10;
 /// Bytes of a line of RESP that counts arguments, or the bytes of one: as many as Redis takes.
 inline constexpr size_t kRespCountBytesMax = size_t{64} << 10;
-/// Bytes of a RESP request besides its longest argument: a key (3 KiB at most in InnoDB, twice as
-/// many in UTF-8), and what the protocol adds.
+/// Bytes by which a whole RESP request may exceed the longest argument that is taken: room for a
+/// key (3 KiB at most in InnoDB, twice as many in UTF-8), and for what the protocol adds.
 inline constexpr size_t kRespBesideArgumentBytesMax = size_t{8} << 10;
 /// Bytes of a RESP request, without its second argument, up to which it is remembered as a pattern
 /// (RequestPattern).

@@ -216,7 +216,7 @@ exec::Frontend::Step RespFrontend::PrepareCommand(const RespCommand& command,
       const std::string why = text.substr(text.find(' ') + 1);  // Without its prefix.
       RejectItem("EXECABORT Transaction discarded because of: " + why, arena, item);
       changes_.EndMulti(*item);
-      changes_.EndWatch(*item);  // EndMulti ends the watch of a MULTI alone.
+      changes_.EndWatch(*item);  // Outside MULTI, EndMulti does nothing.
       return taken;
     }
     state_.multi_failed = true;

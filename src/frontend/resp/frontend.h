@@ -120,6 +120,7 @@ class RespFrontend final : public exec::Frontend {
   /// Answers a command of the connection or the server, without the engine.
   void AnswerAlone(const RespCommand& command, RespArguments arguments, base::Arena& arena,
                    exec::Item* item);
+  /// RESET: makes the connection what it was when it began.
   void Reset(exec::Item* item);
 
   const RespShared& shared_;

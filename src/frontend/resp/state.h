@@ -45,8 +45,9 @@ struct RespState {
   std::string_view database = kRespDatabases[0];
   bool in_multi = false;
   bool multi_failed = false;
-  size_t multi_bytes = 0;                       ///< The bytes of the queued commands.
-  size_t multi_keys = 0;                        ///< The keys of the queued commands.
+  size_t multi_bytes = 0;  ///< The bytes of the queued commands.
+  size_t multi_key_calls =
+      0;  ///< The calls of the commands after MULTI, with those of refused ones.
   std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
 
   void BeginMulti() {
@@ -56,7 +57,7 @@ struct RespState {
   }
   void EndMulti() {
     in_multi = multi_failed = false;
-    multi_bytes = multi_keys = 0;
+    multi_bytes = multi_key_calls = 0;
     queued.reset();
   }
 };

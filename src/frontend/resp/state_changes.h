@@ -56,7 +56,7 @@ class RespStateChanges {
   /// Notes the state before the item changes it. Call it if the turn may stop at the item or before
   /// it, or if the lane may throw it away.
   void Note(exec::Item& item);
-  /// Lets the item end the transaction, if there is one, and the watch of all keys.
+  /// Lets the item end the transaction and the watch of all keys, if there is a transaction.
   void EndMulti(exec::Item& item);
   /// Lets the item end the watch of all keys: at once, or, if the item may be dropped, when it has
   /// its answer.

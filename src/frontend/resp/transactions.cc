@@ -58,8 +58,8 @@ void RespTransactions::Queue(const RespCommand& command, RespArguments arguments
   if (why.empty() && AsksEngine(command.verb)) {
     std::vector<RespCall> calls;
     maker_.Add(command, arguments, account == nullptr, arena, &calls, &why);
-    state_.multi_keys += calls.size();
-    if (why.empty() && state_.multi_keys > model::kRespUnitKeysMax) why = RespTooManyKeys();
+    state_.multi_key_calls += calls.size();
+    if (why.empty() && state_.multi_key_calls > model::kRespUnitKeysMax) why = RespTooManyKeys();
   }
   if (!why.empty()) {
     if (why.starts_with("NOTSERVED")) shared_.info->AddRefused(command);
@@ -132,8 +132,8 @@ bool RespTransactions::AddCommand(const CommandWithArguments& added, const model
           ? maker_.Add(*command, arguments, account == nullptr, arena, &transaction->calls, error)
           : AddAnswered(added, account, arena, item, transaction, error);
   if (is_added && AsksEngine(command->verb)) {
-    transaction->keys += transaction->calls.size() - first;
-    is_added = transaction->keys <= model::kRespUnitKeysMax;
+    transaction->key_calls += transaction->calls.size() - first;
+    is_added = transaction->key_calls <= model::kRespUnitKeysMax;
     if (!is_added) *error = RespTooManyKeys();
   }
   if (!is_added) {

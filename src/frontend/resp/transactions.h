@@ -81,7 +81,7 @@ class RespTransactions {
   struct Transaction {
     std::vector<RespCall> calls;
     uint32_t commands = 0;
-    size_t keys = 0;         ///< The calls that ask the engine, without those of watched keys.
+    size_t key_calls = 0;    ///< The calls that ask the engine, without those of watched keys.
     std::string_view token;  ///< The token that ROW.ONCE has given; empty: none.
     /// The words of each command, from which RespTokens::IdentityOf makes the token's identity.
     std::vector<RespArguments> identity_words;

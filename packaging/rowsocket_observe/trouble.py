@@ -16,8 +16,9 @@ SLOW_EXECUTE_US = 20_000  # in a turn
 LONG_TURNS = 4  # of one verb, between the readings: fewer may be the machine's doing
 LONG_TURNS_SHARE = 0.1  # of the time between the readings that those of one verb take together
 LONG_TURNS_ROWS = 100  # for each long turn: these are what makes it long
-# Verbs that may do so in one request.
-READ_MANY_ROWS = ("find", "get", "gat", "mget", "exists", "keys", "scan", "dbsize", "randomkey", "info")
+# Verbs of which one request may read many rows. Those that write are left out: their rows do not count as read.
+READ_MANY_ROWS = ("find", "get", "gat", "mget", "exists", "touch", "keys", "scan", "dbsize", "randomkey", "info", "exec",
+                  "group")
 SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
 HOT_SHARE = 0.5  # that one row has of what is asked of the hot rows, and of all requests
 HOT_REQUESTS_PER_SECOND = 100  # over the plugin: where less is asked no row is hot

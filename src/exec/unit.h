@@ -14,8 +14,9 @@
 //
 // Threads: one at a time.
 // Lifetime: in the arena of the item that has it.
-// Limits: kGroupRequestsMax requests of HandlerSocket, kRespUnitKeysMax of RESP; kUnitMetLocksMax
-// met locks (a unit that meets more ends as after a deadlock).
+// Limits: kGroupRequestsMax requests of HandlerSocket; of RESP kRespUnitKeysMax, and
+// kRespWatchedKeysMax for watched keys; kUnitMetLocksMax met locks (a unit that meets more ends as
+// after a deadlock).
 #pragma once
 
 #include <array>
@@ -55,6 +56,7 @@ struct Unit {
   bool is_merged = false;  ///< A request was executed on a row that it shares with others.
   /// The indexes of the requests that have met locks of other sessions.
   std::array<uint16_t, model::kUnitMetLocksMax> met_locks{};
+  static_assert(model::kRespUnitKeysMax + model::kRespWatchedKeysMax <= UINT16_MAX);
   uint32_t met_locks_count = 0;
 
   /// Notes that the request with this index has met a lock of another session.

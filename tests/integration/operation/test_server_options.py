@@ -7,7 +7,7 @@ import pytest
 import hs
 from load import Crew, scaled
 from mc_tables import WHOLE, Container
-from server import is_mysql, wait_until
+from server import is_mysql, server_name, wait_until
 
 pytestmark = pytest.mark.ours
 
@@ -185,6 +185,25 @@ def test_divisions_follow_their_precision(make_server):
     assert client.open_index(0, "so", "t", "", "id").code == 0
     assert client.insert(0, [9]) == OK
     sql.run("SET GLOBAL div_precision_increment = 20")
+    sql.run("FLUSH TABLES so.t")
+    assert client.insert(0, [1]) == OK
+    server.sql().run("INSERT INTO so.t (id) VALUES (2)")
+    ours, sqls, before = (sql.value(f"SELECT x FROM so.t WHERE id = {row}") for row in (1, 2, 9))
+    assert ours == sqls != before
+
+
+@pytest.mark.again_in("mariadb-11.8", "mysql-9.7")
+@pytest.mark.skipif(server_name() == "mariadb-10.11", reason="the variable is there since 11.2")
+def test_encryption_follows_its_mode(make_server):
+    server = make_server()
+    sql = server.sql()
+    sql.run("CREATE DATABASE so")
+    sql.run("CREATE TABLE so.t (id INT PRIMARY KEY, a INT DEFAULT 1,"
+            " x VARCHAR(99) AS (HEX(AES_ENCRYPT(a, 'key'))) STORED)")
+    client = server.hs_wr()
+    assert client.open_index(0, "so", "t", "", "id").code == 0
+    assert client.insert(0, [9]) == OK
+    sql.run("SET GLOBAL block_encryption_mode = 'aes-256-ecb'")
     sql.run("FLUSH TABLES so.t")
     assert client.insert(0, [1]) == OK
     server.sql().run("INSERT INTO so.t (id) VALUES (2)")

@@ -260,9 +260,10 @@ inline bool ShowsOtherVersion() {
 /// Returns whether it has changed.
 inline bool FollowEncryptionMode([[maybe_unused]] system_variables* mine) {
 #if ROWSOCKET_LINE == 1108
-  return std::exchange(mine->block_encryption_mode,
-                       global_system_variables.block_encryption_mode) !=
-         mine->block_encryption_mode;
+  const ulong mode = global_system_variables.block_encryption_mode;
+  const bool changed = mine->block_encryption_mode != mode;
+  mine->block_encryption_mode = mode;
+  return changed;
 #elif ROWSOCKET_LINE == 1011
   return false;
 #else

@@ -15,14 +15,14 @@ SLOW_QUEUE_US = 20_000  # before a request is executed
 SLOW_EXECUTE_US = 20_000  # in a turn
 LONG_TURNS = 4  # of one verb, between the readings: fewer may be the machine's doing
 LONG_TURNS_SHARE = 0.1  # of the time between the readings that those of one verb take together
-LONG_TURNS_ROWS = 100  # for each long turn: these are what makes it long
+LONG_TURNS_ROWS = 100  # read for each long turn: from these on they are the reason
 # Verbs of which one request may read many rows. Those that write are left out: their rows do not count as read.
 READ_MANY_ROWS = ("find", "get", "gat", "mget", "exists", "touch", "keys", "scan", "dbsize", "randomkey", "info", "exec",
                   "group")
 SLOW_HELD_US = 10_000  # in which replies to finds wait for commits of others
 HOT_SHARE = 0.5  # that one row has of what is asked of the hot rows, and of all requests
 HOT_REQUESTS_PER_SECOND = 100  # over the plugin: where less is asked no row is hot
-HOT_WINDOW_MAX_S = 20  # of which the hot rows' counts may be
+HOT_WINDOW_MAX_S = 20  # the counts of hot rows are of 10 to this many seconds
 NEAR_LIMIT_SHARE = 0.9  # of a limit
 UNREAD_BYTES = 64 << 10  # of replies, in both readings
 BATCH_STANDS_STILL_MS = 1000
@@ -152,7 +152,7 @@ def buffers_are_near_their_limit(look):
         limit = look.now.limits.get(plugin, {}).get("memory_max_bytes", 0)
         held = sum(int(row["bytes"]) for row in look.now.connections if row["plugin"] == plugin)
         if limit and held >= NEAR_LIMIT_SHARE * limit:
-            yield (f"connections of {plugin} hold {held} bytes of unfinished requests and unsent replies, of {limit}",
+            yield (f"connections of {plugin} hold {held} bytes of unfinished requests, of commands after MULTI, of requests that wait for locks and of unsent replies, of {limit}",
                    f"raise {plugin}_memory_max_bytes, set {plugin}_timeout, or end the largest: SELECT id, address,"
                    " buffered_bytes FROM information_schema.ROWSOCKET_CONNECTIONS ORDER BY buffered_bytes DESC")
 

@@ -215,7 +215,7 @@ def test_memory_that_clients_hold(make_server):
     held = [socket.create_connection(address) for _ in range(10)]
     for each in held:
         each.sendall(b"x" * 103_000)
-    says(server, "hold", "bytes of unfinished requests and unsent replies", "handlersocket_memory_max_bytes")
+    says(server, "hold", "bytes of unfinished requests, of commands after MULTI, of requests that wait for locks and of unsent replies", "handlersocket_memory_max_bytes")
 
     def one_more():
         with contextlib.suppress(OSError), socket.create_connection(address, 5) as one:

@@ -129,7 +129,8 @@ struct Outcome {
 
   bool ok() const { return result == Result::kDone; }
   /// Whether the request is answered as far as the engine is concerned: it neither waits for a lock
-  /// nor has to run again with its turn.
+  /// nor has to run again with its turn. kGivesWay counts as an answer: its error is the answer,
+  /// unless the caller tries again, and then drops the reply.
   bool is_answer() const { return result != Result::kBusy && !transaction_lost; }
   static Outcome Make(Result result, model::Error error) {
     Outcome outcome;

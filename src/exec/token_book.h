@@ -8,10 +8,10 @@
 //
 // Two requests with the same token at once meet in the table's primary key: one of them waits or
 // runs again, even when the other has kept the token between the Find and the Keep of the first.
-// Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that
-// waits for locks removes none, and no session does for kTokenPurgePauseS seconds after a purge
-// has cost a transaction or a unit. A token counts as new when it is older than the plugin's own
-// settings say; its row stays for the longest time that any plugin has asked for (KeepFor), because
+// Keeping a token removes up to kTokensPurgedAtOnce old tokens; a session that waits for locks
+// removes none, and no session does for kTokenPurgePauseS seconds after a purge has cost a
+// transaction or a unit. A token counts as new when it is older than the plugin's own settings say;
+// its row stays for the longest time that any plugin has asked for (KeepFor), because
 // the plugins share the table. If the calendar jumps forward while the server runs, nothing expires
 // until tokens that were kept before the jump have really become that old (CalendarWatch).
 //

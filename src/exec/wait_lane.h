@@ -123,10 +123,10 @@ class WaitLane {
   WaitLane(const WaitLane&) = delete;
   WaitLane& operator=(const WaitLane&) = delete;
 
-  /// The name of the waiting group that the item joins. Different rows have different names, and so
-  /// have the requests of a row with and without a token. The name is empty for a request that is
-  /// not for one row, and waits by itself. `waits_elsewhere`: requests of other accounts for the
-  /// row need not wait.
+  /// The name of the waiting group that the item joins. Different rows have different names. So
+  /// have a row's units, its other composite items (requests with a token), and its plain requests.
+  /// The name is empty for a request that is not for one row, and waits by itself.
+  /// `waits_elsewhere`: requests of other accounts for the row need not wait.
   static std::string WaitGroupNameOf(const Item& item, bool waits_elsewhere = false);
   /// Gives the job to a thread of the lane, which executes it when the lock that it waits for is
   /// free.

@@ -26,13 +26,15 @@ uint64_t IndexHash(const RowName& row) {
 bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
 bool IsLetter(char byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
 
+/// A letter by which those that some collation takes for the same are one (write_set.h). m is n in
+/// macce_general_ci.
 char Fold(char byte) {
   const char lower = static_cast<char>(byte | 0x20);
   switch (lower) {
     case 'j':
     case 'y':
       return 'i';
-    case 'm':  // macce_general_ci.
+    case 'm':
       return 'n';
     case 'v':
     case 'w':

@@ -17,8 +17,8 @@
 //               reply; after kLingerBytesMax bytes the connection is reset, and kBroken
 //   kBroken     reset or failed: nothing can be sent or received any more
 //
-// kServing and kPaused lead to every later state; except from kPaused to kServing, states never go
-// back.
+// kServing leads to every later state, kPaused to all but kDraining; except from kPaused to
+// kServing, states never go back.
 //
 // Threads: one owner.
 // Lifetime: views into in() and out() live until the next Receive, Send or ReleaseEmptyBuffers. The

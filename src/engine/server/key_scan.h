@@ -26,7 +26,8 @@ namespace rowsocket::engine::server {
 class KeyScan {
  public:
   /// Prepares to find the rows by this key. REQUIRES: for writes, the handler of the instance is
-  /// initialized for the index (First does that for reads); 1 <= key.size() <= key parts.
+  /// initialized for the index (First does that for reads); `key` has a value, unless `op` is one
+  /// of the ranges, which then begins at the index's end. More values than key parts: kKpnum.
   model::ErrorCode Prepare(THD* thd, OpenTable& open, IndexState& index, model::CompareOp op,
                            std::span<const model::Value> key);
 

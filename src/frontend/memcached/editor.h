@@ -96,8 +96,8 @@ class MemcachedEditor final : public model::RowEditor {
                         uint32_t flags, int64_t expiry_ms, Result result);
   model::Decision WriteValue(std::string_view value, Result result);
   model::Decision StoreOrDelete(int64_t expiry_ms) const;
-  /// Ends an item that expires. If it was not checked whether the account may delete the row, the
-  /// row stays, as an expired one.
+  /// Drops an item that has a time of expiry, because its new value is too large. If it was not
+  /// checked whether the account may delete the row, the row stays, as an expired one.
   model::Decision DropItem();
   bool Split(std::string_view value, std::span<const model::Value>* columns);
   /// Adds the cas after the change to the changes.

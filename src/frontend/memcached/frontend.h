@@ -101,7 +101,8 @@ class MemcachedFrontend final : public exec::Frontend {
   std::string name_;  ///< The name that the client has given its connection.
   /// Requests that may win or change a mark are numbered from here on, in the order of the client's
   /// input.
-  const uint64_t first_serial_ = shared_.next_serials.fetch_add(1, std::memory_order_relaxed) << 32;
+  const uint64_t first_serial_ = shared_.next_connection.fetch_add(1, std::memory_order_relaxed)
+                                 << 32;
   uint64_t numbered_ = 0;           ///< How many numbered requests were parsed.
   uint64_t numbered_finished_ = 0;  ///< How many numbered requests were answered.
   bool is_logged_in_;               ///< The client may send more than a login.

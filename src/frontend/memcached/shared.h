@@ -63,7 +63,7 @@ struct MemcachedShared {
   const exec::StatRegistry& exec_stats;
   const exec::LatencyRegistry& latency;
   const int64_t started_ms = base::CoarseNowMs();
-  std::atomic<uint64_t> next_serials{1};  ///< Numbers connections, for MemcachedWork::serial.
+  std::atomic<uint64_t> next_connection{1};  ///< The upper half of MemcachedWork::serial.
 
   /// The values of the counters at the last `stats reset`.
   mutable base::Mutex reset_mutex;

@@ -18,8 +18,8 @@ using Verb = RespVerb;
 
 namespace {
 
-// Why the subcommand of MEMORY or OBJECT is not served; empty: it is MEMORY USAGE, OBJECT ENCODING
-// or OBJECT FREQ. Other subcommands ask for what a table does not have.
+/// Why the subcommand of MEMORY or OBJECT is not served; empty: it is MEMORY USAGE, OBJECT ENCODING
+/// or OBJECT FREQ. Other subcommands ask for what a table does not have.
 std::string WhyNotOfKey(const RespCommand& command, RespArguments arguments) {
   const bool is_usage = command.verb == Verb::kMemoryUsage;
   const bool is_freq = !is_usage && IsWord(arguments[1], "freq");

@@ -46,8 +46,8 @@ struct RespState {
   bool in_multi = false;
   bool multi_failed = false;
   size_t multi_bytes = 0;  ///< The bytes of the queued commands.
-  size_t multi_key_calls =
-      0;  ///< The calls of the commands after MULTI, with those of refused ones.
+  /// The calls of the commands after MULTI, with those of refused ones.
+  size_t multi_key_calls = 0;
   std::shared_ptr<std::vector<Queued>> queued;  ///< in_multi: never null.
 
   void BeginMulti() {

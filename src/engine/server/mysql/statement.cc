@@ -20,9 +20,9 @@ void ShowForeignKeyTables(const OpenTable& open, bool show) {
   }
 }
 
-// Group replication's hook refuses a session that has a table without a primary key among its open
-// tables. While it runs, the session shows the tables of this statement alone: others merely stay
-// open.
+/// Asks group replication's hook, which refuses a session that has a table without a primary key
+/// among its open tables. While it runs, the session shows the tables of this statement alone:
+/// others merely stay open. False: the hook refuses.
 bool RunHookBefore(THD* thd, const OpenTable& open, std::vector<TABLE*>* nexts) {
   TABLE* const all = thd->open_tables;
   nexts->clear();

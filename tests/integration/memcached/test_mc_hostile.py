@@ -76,7 +76,7 @@ def test_a_binary_length_sizes_nothing(server, good, address, body_bytes):
             client.send(mc.HEADER.pack(0x80, mc.SET, 1, 8, 0, 0, body_bytes, 0, 0) + bytes(8) + b"k" * 1000)
         assert good.value("good") == b"value"
         assert server.memory_kib() - before < 200_000
-        # What is reserved and not touched yet is in no resident memory.
+        # Memory that is reserved and not touched yet is not resident.
         assert server.memory_kib("VmSize") - space_before < 2_000_000
     finally:
         for client in clients:
